@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thermometer for what AI systems claim to know.
+
+The public names; everything is loaded when it is first used, so that the import stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "EpimeterError": "epimeter.errors",
+    "InputError": "epimeter.errors",
+    "UndefinedMetricError": "epimeter.errors",
+    "catalogue": "epimeter.card",
+    "find": "epimeter.card",
+    "metric": "epimeter.card",
+}
+_ROOMS = ("metrics", "inference", "recalibration", "standards", "report", "draw", "trust", "errors", "views")
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+if TYPE_CHECKING:
+    from epimeter.card import catalogue, find, metric
+    from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"epimeter.{name}")
+    raise AttributeError(f"module 'epimeter' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

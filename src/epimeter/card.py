@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card of a metric, the decorator that writes it, and the catalogue of all cards.
+
+A metric is one pure function under one card. The decorator turns it into a `Metric` with two doors: called with
+columns it validates, summarises and computes; its `compute` is the bare function of a finished summary. Parameters
+that choose the summary are the fields of the recipe it reads; parameters that read it are the function's own keywords.
+Reference page, command, endpoint and schema are made from the card.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar
+
+from epimeter.errors import InputError, UnknownMetricError
+from epimeter.parameters import Parameter, check, documented, parameters_of
+from epimeter.results import Number, Result, bin_table
+from epimeter.summaries.recipe import Order, Recipe
+from epimeter.views import View, view
+
+R = TypeVar("R")
+
+Family = Literal["point", "bin", "kernel", "curve", "cumulative", "detection", "test", "recalibration", "standard"]
+Direction = Literal["lower", "higher", "signed", "none"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """All that is known about a metric besides how it is computed."""
+
+    name: str
+    title: str
+    family: Family
+    equation: str
+    """The definition, in LaTeX."""
+    source: str
+    """Where it is published, equation numbers included."""
+    range: tuple[float | None, float | None] = (None, None)
+    """Least and greatest value with default parameters; None is unbounded."""
+    ideal: float | None = None
+    """The value of a perfectly calibrated model; None when calibration alone does not fix it."""
+    direction: Direction = "lower"
+    where: Mapping[str, str] = field(default_factory=dict)
+    """The symbols of the equation."""
+    pitfalls: str = ""
+    """Where it misleads, and where we differ from print or from peers."""
+    aliases: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Columns it cannot do without, besides y_true and y_prob: `features`, `groups`."""
+    takes: tuple[str, ...] = ()
+    """Further columns it can use."""
+    order: Order = "free"
+    weighted: bool = True
+    """Whether it takes sample weights; an integer weight counts as that many equal rows."""
+    labels: Literal["needed", "ignored"] = "needed"
+    matrix: str = "reduced to its top label"
+    """What an (N, K) matrix means to it."""
+    proper: Literal["strictly", "yes", "no", "unknown"] = "no"
+    test: Literal["asymptotic", "resampling"] | None = None
+
+
+class Metric(Generic[R]):
+    """A function under a card; see the module for its two doors."""
+
+    def __init__(self, card: Card, function: Callable[..., R], reads: Recipe | None, prepare: Callable[..., View]):
+        self.card = card
+        self.compute = function
+        self.reads = reads
+        self._prepare = prepare
+        self.__name__ = self.__qualname__ = card.name
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+
+    def __repr__(self) -> str:
+        return f"<metric {self.name}>"
+
+    def __reduce__(self) -> Any:
+        return find, (self.name,)
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """Every parameter a caller may give, with default, bounds and meaning."""
+        chosen = {} if self.reads is None else parameters_of(self.reads)
+        own = parameters_of(self.compute)
+        return chosen | own
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter
+        columns = [kind("y_true", kind.POSITIONAL_OR_KEYWORD), kind("y_prob", kind.POSITIONAL_OR_KEYWORD)]
+        if self.reads is None:
+            return inspect.signature(self.compute)
+        keywords = [kind("sample_weight", kind.KEYWORD_ONLY, default=None)] if self.card.weighted else []
+        keywords += [kind(name, kind.KEYWORD_ONLY) for name in self.card.needs]
+        keywords += [kind(name, kind.KEYWORD_ONLY, default=None) for name in self.card.takes]
+        keywords += [kind(p.name, kind.KEYWORD_ONLY, default=p.default) for p in self.parameters.values()]
+        return inspect.Signature(columns + keywords)
+
+    def reading(self, recipe: Recipe) -> Metric[R]:
+        """The same metric over another summary: ``ece.reading(Bins(30))``."""
+        return Metric(self.card, self.compute, recipe, self._prepare)
+
+    def __call__(self, *columns: Any, **choices: Any) -> R:
+        """Validate, summarise, compute. Columns first (`y_true`, `y_prob`), everything else by keyword."""
+        if self.reads is None:
+            check(self.name, parameters_of(self.compute), choices)
+            return self.compute(*columns, **choices)
+        view, recipe, rest = self.prepare(*columns, **choices)
+        return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)
+
+    def prepare(self, *columns: Any, **choices: Any) -> tuple[View, Recipe, dict[str, Any]]:
+        """The view to summarise, the recipe that was chosen, and the parameters that read the summary."""
+        assert self.reads is not None
+        y_true, y_prob = self._columns(columns, choices)
+        extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
+        weight = self._weight(choices)
+        for name in self.card.needs:
+            if extra[name] is None:
+                raise InputError(f"{self.name} needs the column {name}; none was given. Pass {name}=…", field=name)
+        check(self.name, self.parameters, choices, extra=("sample_weight", *extra))
+        if self.card.labels == "ignored" and y_true is None and y_prob is not None:
+            y_true = [0] * len(y_prob)
+        recipe = self.reads.choosing(**{k: v for k, v in choices.items() if k in self.reads.choices()})
+        rest = {k: v for k, v in choices.items() if k not in self.reads.choices()}
+        given = self._prepare(y_true, y_prob, weight, extra, choices)
+        return given.read_as(recipe.reading), recipe, rest
+
+    def answer(self, recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> R:
+        """The value, with what influenced it: parameters, rows, bins."""
+        value = self.compute(finished, **choices)
+        parameters = {name: p.default for name, p in self.parameters.items()} | recipe.choices() | dict(choices)
+        if isinstance(value, float):
+            return Number(value, self.name, parameters, n_rows, bin_table(finished))  # type: ignore[return-value]
+        if isinstance(value, Result):
+            value.attach(self.name, parameters, n_rows, bin_table(finished))
+        return value
+
+    def _columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, Any]:
+        named = dict(zip(("y_true", "y_prob"), columns, strict=False))
+        for name in ("y_true", "y_prob"):
+            if name in choices:
+                named[name] = choices.pop(name)
+        if len(columns) > 2 or len(named) < 2:
+            raise InputError(f"{self.name} takes two columns, y_true and y_prob, then keywords; got {len(columns)}")
+        return named["y_true"], named["y_prob"]
+
+    def _weight(self, choices: dict[str, Any]) -> Any:
+        weight = choices.pop("sample_weight", None)
+        if "weights" in choices and "weights" not in self.parameters:
+            if weight is not None:
+                raise InputError("weights and sample_weight are the same column; pass one of them", field="weights")
+            weight = choices.pop("weights")
+        if weight is not None and not self.card.weighted:
+            raise InputError(f"{self.name} takes no sample weights: none are defined for it", field="sample_weight")
+        return weight
+
+    @property
+    def returns(self) -> tuple[str, ...]:
+        """The fields of its result; empty when it is a plain number."""
+        hint = inspect.signature(self.compute, eval_str=True).return_annotation
+        return tuple(f.name for f in fields(hint)) if is_dataclass(hint) else ()
+
+
+_CATALOGUE: dict[str, Metric[Any]] = {}
+
+
+def metric(
+    *,
+    title: str,
+    family: Family,
+    equation: str,
+    source: str,
+    reads: Recipe | None = None,
+    prepare: Callable[..., View] | None = None,
+    **facts: Any,
+) -> Callable[[Callable[..., R]], Metric[R]]:
+    """Write the card of the function below and enter it in the catalogue.
+
+    Parameters
+    ----------
+    reads
+        The recipe whose finished summary is the function's first argument. None: the function takes its own
+        columns and calls on `views` itself (detections, p-values).
+    prepare
+        Replaces how columns become a view, for a metric whose second column is not always a probability.
+    facts
+        The other fields of `Card`.
+    """
+
+    def register(function: Callable[..., R]) -> Metric[R]:
+        name = function.__name__
+        if name in _CATALOGUE:
+            raise InputError(f"a metric called {name!r} exists already; give this one another name")
+        card = Card(name, title, family, equation, source, **facts)
+        _CATALOGUE[name] = made = Metric(card, function, reads, prepare or _view)
+        return made
+
+    return register
+
+
+def _view(y_true: Any, y_prob: Any, weight: Any, extra: Mapping[str, Any], choices: Mapping[str, Any]) -> View:
+    return view(y_true, y_prob, sample_weight=weight, **extra)
+
+
+def catalogue(family: str | None = None) -> dict[str, Metric[Any]]:
+    """Every metric by name, in the order of the catalogue."""
+    _load()
+    return {name: m for name, m in _CATALOGUE.items() if family in (None, m.card.family)}
+
+
+def find(name: str) -> Metric[Any]:
+    """The metric of that name, or of that alias."""
+    _load()
+    if name in _CATALOGUE:
+        return _CATALOGUE[name]
+    folded = name.casefold()
+    for candidate in _CATALOGUE.values():
+        if folded in (alias.casefold() for alias in candidate.card.aliases):
+            return candidate
+    near = difflib.get_close_matches(folded, _names(), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    raise UnknownMetricError(f"no metric is called {name!r}{hint} `epimeter metrics` lists all", field=name)
+
+
+def _names() -> Iterable[str]:
+    return list(_CATALOGUE)
+
+
+def _load() -> None:
+    """Import every room that writes cards."""
+    import importlib
+
+    for room in ("metrics", "inference", "recalibration"):
+        importlib.import_module(f"epimeter.{room}")
+
+
+__all__ = ["Card", "Metric", "catalogue", "documented", "find", "metric"]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every exception of the package.
+
+EpimeterError
+├── InputError (ValueError)              what came cannot be measured
+│   ├── ReadError                        a file or stream could not be read as data
+│   ├── UnknownMetricError (LookupError) no metric has that name
+│   └── MergeError                       two summaries of different recipes
+├── UndefinedMetricError (ValueError)    the data are sound, the metric has no value on them
+└── MissingExtraError (ImportError)      an optional dependency is not installed
+
+A message is one sentence: what must hold; what came, where; what to do, if we know.
+"""
+
+from __future__ import annotations
+
+
+class EpimeterError(Exception):
+    """Whatever epimeter refuses."""
+
+
+class InputError(EpimeterError, ValueError):
+    """Data or parameters that cannot be measured; nothing was repaired.
+
+    Attributes
+    ----------
+    field
+        What the fault is in: `y_prob`, `bins`, a column name; None when it is the whole input.
+    row
+        The first offending row, counted from 0; None when no single row is at fault.
+    count
+        How many rows offend; None when that has no meaning.
+    """
+
+    def __init__(
+        self, message: str, *, field: str | None = None, row: int | None = None, count: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.field = field
+        self.row = row
+        self.count = count
+
+
+class ReadError(InputError):
+    """A file or stream that could not be read as data."""
+
+
+class UnknownMetricError(InputError, LookupError):
+    """A name that no metric has."""
+
+
+class MergeError(InputError):
+    """Two summaries that were made by different recipes."""
+
+
+class UndefinedMetricError(EpimeterError, ValueError):
+    """Sound data on which a metric has no value: no rows, one class, no eligible bin."""
+
+
+class MissingExtraError(EpimeterError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}; install it with: pip install 'epimeter[{extra}]'")
+        self.package = package
+        self.extra = extra

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a metric gives back: a number or named numbers, and beside them all that influenced them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class BinTable:
+    """The bins behind a number: borders, rows, mean confidence and frequency; NaN where a bin is empty."""
+
+    edges: NDArray[np.float64] | None
+    count: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists for JSON; null where a bin is empty."""
+        return {
+            "edges": None if self.edges is None else self.edges.tolist(),
+            "count": self.count.tolist(),
+            "confidence": _plain(self.confidence),
+            "frequency": _plain(self.frequency),
+        }
+
+
+def _plain(values: NDArray[np.float64]) -> Any:
+    if values.ndim > 1:
+        return [_plain(row) for row in values]
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def bin_table(finished: Any) -> BinTable | None:
+    """The bins of a finished summary, if it has any."""
+    from epimeter.summaries.bins import BinTotals
+    from epimeter.summaries.rows import BinnedRows
+
+    if isinstance(finished, BinnedRows):
+        size, confidence, frequency = finished.size, finished.mean(finished.prob), finished.mean(finished.true)
+        count, edges = np.bincount(finished.bin, minlength=finished.bins), None
+    elif isinstance(finished, BinTotals):
+        size, confidence, frequency = finished.size, finished.confidence, finished.frequency
+        count, edges = finished.count, finished.edges
+    else:
+        return None
+    return BinTable(edges, count, np.where(size > 0, confidence, np.nan), np.where(size > 0, frequency, np.nan))
+
+
+class Number(float):
+    """A float that remembers what it measures.
+
+    Attributes
+    ----------
+    metric
+        The metric's name.
+    parameters
+        Every parameter that influenced the value, defaults included.
+    n_rows
+        Rows it was measured on.
+    table
+        The bins behind it, or None for a metric without bins.
+    """
+
+    metric: str
+    parameters: Mapping[str, Any]
+    n_rows: int
+    table: BinTable | None
+
+    def __new__(
+        cls, value: float, metric: str, parameters: Mapping[str, Any], n_rows: int, table: BinTable | None
+    ) -> Self:
+        made = super().__new__(cls, value)
+        made.metric, made.parameters, made.n_rows, made.table = metric, parameters, n_rows, table
+        return made
+
+    def __getnewargs__(self) -> Any:
+        return float(self), self.metric, self.parameters, self.n_rows, self.table
+
+
+class Result:
+    """Base of named results: frozen dataclasses whose fields are the numbers."""
+
+    metric: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    n_rows: int | None = None
+    table: BinTable | None = None
+
+    def attach(self, metric: str, parameters: Mapping[str, Any], n_rows: int, table: BinTable | None) -> None:
+        """Put beside the numbers what influenced them; not fields, so results compare by their numbers."""
+        for name, value in (("metric", metric), ("parameters", parameters), ("n_rows", n_rows), ("table", table)):
+            object.__setattr__(self, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in (f.name for f in fields(self)):  # type: ignore[arg-type]
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values for JSON; non-finite numbers as null."""
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+    @property
+    def headline(self) -> float:
+        """The one number that stands for the result: the field `value`, else the first."""
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return float(getattr(self, "value" if "value" in names else names[0]))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: no NaN, no infinities, no arrays."""
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else None
+    return value

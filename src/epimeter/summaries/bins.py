@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Totals per bin: how many rows, how much was said, how much came true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import MergeError
+from epimeter.limits import AtLeast
+from epimeter.summaries import fast, fixed, paired
+from epimeter.summaries.cuts import Cut, pieces, width_index
+from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.paired import Paired
+from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.rows import KeptRows
+from epimeter.views import Binary, Multiclass, Reading, View
+
+Floats = NDArray[np.float64]
+Sums = Fixed | Paired
+
+
+@dataclass(frozen=True)
+class BinTotals:
+    """Rows, weight, outcomes and confidence in each bin; arrays of shape (bins,), or (classes, bins).
+
+    `share`, `gap`, `confidence` and `frequency` are 0 in an empty bin, so that it drops out of every weighted sum;
+    `filled` says which bins hold rows.
+    """
+
+    count: NDArray[np.int64]
+    weight: Sums
+    true: Sums
+    prob: Sums
+    edges: Floats | None = field(default=None, compare=False)
+
+    def merge(self, other: BinTotals) -> BinTotals:
+        if self.count.shape != other.count.shape:
+            raise MergeError(
+                f"cannot merge totals of {self.count.shape[-1]} and of {other.count.shape[-1]} bins; "
+                "summarise both with one recipe"
+            )
+        if type(self.weight) is not type(other.weight):
+            raise MergeError("cannot merge weighted and unweighted totals; give both weights, or neither")
+        return type(self)(
+            self.count + other.count,
+            *(
+                getattr(self, name) + getattr(other, name)
+                for name in self.__dataclass_fields__
+                if name not in ("count", "edges")
+            ),
+            edges=self.edges,
+        )
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        return self.size > 0
+
+    @property
+    def size(self) -> Floats:
+        """n_b: the weight of each bin, its number of rows when there are no weights."""
+        return self.weight.floats()
+
+    @property
+    def n(self) -> Floats:
+        """N: the total weight (one number, or one a class)."""
+        return self.weight.sum(axis=-1).floats()
+
+    @property
+    def share(self) -> Floats:
+        """p_b = n_b / N."""
+        return self.size / self.n[..., None]
+
+    @property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin."""
+        return self._mean(self.prob)
+
+    @property
+    def frequency(self) -> Floats:
+        """Mean outcome of each bin."""
+        return self._mean(self.true)
+
+    @property
+    def gap(self) -> Floats:
+        """Mean outcome minus mean confidence, from the exact difference of their sums."""
+        return self._mean(self.true - self.prob)  # type: ignore[operator]
+
+    def _mean(self, sums: Sums) -> Floats:
+        size = self.size
+        return np.divide(sums.floats(), size, out=np.zeros_like(size), where=size > 0)
+
+    def of_class(self, number: int) -> BinTotals:
+        """The totals of one class."""
+        return BinTotals(
+            self.count[number], self.weight[number], self.true[number], self.prob[number], self.edges
+        )
+
+
+@dataclass(frozen=True)
+class MomentTotals(BinTotals):
+    """Bin totals with what the exact null law of a binned residual needs.
+
+    u = y - c is the residual; under calibration its variance is v = c(1 - c) and its third moment t = v(1 - 2c).
+    """
+
+    square: Sums = field(kw_only=True)
+    """Sum of u^2."""
+    variance1: Sums = field(kw_only=True)
+    variance2: Sums = field(kw_only=True)
+    variance3: Sums = field(kw_only=True)
+    """Sums of v, v^2, v^3."""
+    skew1: Sums = field(kw_only=True)
+    skew2: Sums = field(kw_only=True)
+    """Sums of t, t^2."""
+
+    def merge(self, other: BinTotals) -> MomentTotals:
+        merged = super().merge(other)
+        assert isinstance(merged, MomentTotals)
+        return merged
+
+
+@dataclass(frozen=True)
+class Bins(Recipe):
+    """Totals per bin of the confidence.
+
+    Parameters
+    ----------
+    bins
+        Number of bins B.
+    binning
+        How they are cut: ``width`` ([a, b), the last closed), ``mass`` (equal counts, the larger first, by the stable
+        order of the rows), ``area`` (width x count constant, see ece_ea).
+    """
+
+    bins: Annotated[int, AtLeast(1)] = 10
+    binning: Cut = "width"
+    totals: ClassVar[type[BinTotals]] = BinTotals
+
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        return self.binning == "width"
+
+    def summarise(self, view: View) -> Any:
+        if not self.streams:
+            return KeptRows((view,))
+        return self._totals(view)
+
+    def finish(self, summary: Any) -> Any:
+        return summary if self.streams else self._totals(summary.view)
+
+    def _totals(self, view: View) -> BinTotals:
+        assert isinstance(view, Binary)
+        edges = np.arange(self.bins + 1) / self.bins if self.binning == "width" else None
+        if view.weight is None:
+            if self.binning == "width":
+                counts, true, prob = fast.width_totals(view.true, view.prob, self.bins)
+            else:
+                counts, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
+        part = pieces(view.prob, view.weight, self.bins, self.binning)
+        assert part.weight is not None
+        ones = np.ones(len(part.row))
+        return BinTotals(
+            np.bincount(part.bin, minlength=self.bins),
+            paired.binned(ones, part.weight, part.bin, self.bins),
+            paired.binned(view.true[part.row].astype(np.float64), part.weight, part.bin, self.bins),
+            paired.binned(view.prob[part.row].astype(np.float64), part.weight, part.bin, self.bins),
+            edges,
+        )
+
+
+@dataclass(frozen=True)
+class MomentBins(Bins):
+    """Totals per bin with the squares and null moments of the residual. Parameters as `Bins`."""
+
+    def _totals(self, view: View) -> MomentTotals:
+        base = super()._totals(view)
+        assert isinstance(view, Binary)
+        part = pieces(view.prob, view.weight, self.bins, self.binning)
+        prob = view.prob[part.row].astype(np.float64)
+        variance = prob * (1 - prob)
+        skew = variance * (1 - 2 * prob)
+        columns = {
+            "square": (view.true[part.row] - prob) ** 2,
+            "variance1": variance,
+            "variance2": variance**2,
+            "variance3": variance * variance**2,
+            "skew1": skew,
+            "skew2": skew**2,
+        }
+        sums: dict[str, Sums] = {
+            name: fixed.binned(values, part.bin, self.bins)
+            if part.weight is None
+            else paired.binned(values, part.weight, part.bin, self.bins)
+            for name, values in columns.items()
+        }
+        return MomentTotals(base.count, base.weight, base.true, base.prob, base.edges, **sums)
+
+
+@dataclass(frozen=True)
+class ClassBins(Bins):
+    """Totals per class and bin: K problems of one class against the rest, each with its own bins.
+
+    Parameters as `Bins`. A vector p is read as the two columns 1 - p, p.
+    """
+
+    reading: ClassVar[Reading] = "classes"
+
+    def _totals(self, view: View) -> BinTotals:
+        if isinstance(view, Binary):
+            return _stacked([super()._totals(view)])
+        assert isinstance(view, Multiclass)
+        if view.weight is None and self.binning == "width":
+            counts, true, prob = fast.class_width_totals(view.true, view.prob, self.bins)
+            edges = np.arange(self.bins + 1) / self.bins
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
+        return _stacked(
+            [
+                super(ClassBins, self)._totals(
+                    Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight)
+                )
+                for k in range(view.n_classes)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class GivenBins(ClassBins):
+    """Totals per class and bin, where a vector is one problem and is not expanded. Parameters as `Bins`."""
+
+    reading: ClassVar[Reading] = "given"
+
+
+def _stacked(classes: list[BinTotals]) -> BinTotals:
+    """The totals of several classes as one."""
+
+    def stack(name: str) -> Sums:
+        sums = [getattr(totals, name) for totals in classes]
+        if isinstance(sums[0], Fixed):
+            return Fixed(np.stack([s.units for s in sums]), np.stack([s.steps for s in sums]))
+        return Paired(np.stack([s.high for s in sums]), np.stack([s.low for s in sums]))
+
+    return BinTotals(np.stack([t.count for t in classes]), stack("weight"), stack("true"), stack("prob"))
+
+
+__all__ = ["BinTotals", "Bins", "ClassBins", "GivenBins", "MomentBins", "MomentTotals", "width_index"]

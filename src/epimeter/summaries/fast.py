@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which loop adds up the bins: numpy for small calls, compiled loops (`hot`) for large ones.
+
+Both give the same integers; a test holds them to it. numba is imported only by a call large enough to win back its
+import, or once some call has done so.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.summaries import fixed
+from epimeter.summaries.cuts import Cut, area_index, mass_borders, width_index
+from epimeter.summaries.fixed import BLOCK, Fixed
+
+Integers = NDArray[np.int64]
+Totals = tuple[Integers, Integers, Fixed]
+
+WORTH_LOADING = 1 << 20
+WORTH_CALLING = 1 << 14
+
+
+def worth(n_rows: int) -> bool:
+    """Whether compiled loops win on this many rows."""
+    return n_rows >= (WORTH_CALLING if "epimeter.summaries.hot" in sys.modules else WORTH_LOADING)
+
+
+def width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
+    """Rows, outcomes and confidence by equal-width bin."""
+    if worth(len(prob)):
+        from epimeter.summaries import hot
+
+        return hot.width_totals(true, prob, bins)
+    return indexed_totals(true, prob, width_index(prob, bins), bins)
+
+
+def indexed_totals(true: NDArray[Any], prob: NDArray[Any], index: NDArray[Any], bins: int) -> Totals:
+    """Rows, outcomes and confidence by the bin of each row."""
+    count = np.bincount(index, minlength=bins)
+    outcomes = np.bincount(index[true == 1], minlength=bins)
+    return count, outcomes, fixed.binned(prob, index, bins)
+
+
+def cut_totals(
+    true: NDArray[Any], prob: NDArray[Any], bins: int, binning: Cut
+) -> tuple[Integers, Integers, Fixed, NDArray[np.float64]]:
+    """Rows, outcomes and confidence by bins that depend on the data, and the confidences where they meet."""
+    if binning == "area":
+        index = area_index(prob, bins)
+        totals = indexed_totals(true, prob, index, bins)
+        return *totals, _edges(prob, index, bins)
+    if worth(len(prob)):
+        from epimeter.summaries import hot
+
+        return hot.mass_totals(true, prob, bins)
+    order = np.argsort(prob, kind="stable")
+    border = mass_borders(len(prob), bins)
+    index = np.repeat(np.arange(bins), np.diff(border))
+    ordered = prob[order]
+    return *indexed_totals(true[order], ordered, index, bins), mass_edges(ordered, border)
+
+
+def mass_edges(ordered: NDArray[Any], border: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The first confidence of each equal-mass bin, and 1 at the end; empty bins at the end have width 0."""
+    edges = np.append(ordered.astype(np.float64), 1.0)[np.minimum(border, len(ordered))]
+    edges[0], edges[-1] = 0.0, 1.0
+    return edges
+
+
+def _edges(prob: NDArray[Any], index: NDArray[np.intp], bins: int) -> NDArray[np.float64]:
+    edges = np.full(bins + 1, np.inf)
+    np.minimum.at(edges, index, prob.astype(np.float64))
+    edges[0], edges[-1] = 0.0, 1.0
+    return np.minimum.accumulate(edges[::-1])[::-1]  # an empty bin begins where the next filled one does
+
+
+def class_width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
+    """Rows, outcomes and confidence by class and equal-width bin."""
+    n_rows, n_classes = prob.shape
+    if worth(prob.size):
+        from epimeter.summaries import hot
+
+        return hot.class_width_totals(true, prob, bins)
+    count = np.zeros(n_classes * bins, np.int64)
+    outcomes = np.zeros(n_classes * bins, np.int64)
+    said = Fixed.zeros(n_classes * bins)
+    step = max(1, BLOCK // n_classes)
+    for start in range(0, n_rows, step):
+        block, label = prob[start : start + step], true[start : start + step]
+        cell = width_index(block, bins) + np.arange(n_classes) * bins
+        count += np.bincount(cell.ravel(), minlength=n_classes * bins)
+        outcomes += np.bincount(cell[np.arange(len(label)), label], minlength=n_classes * bins)
+        said = said + fixed.binned(block.ravel(), cell.ravel(), n_classes * bins)
+    shape = (n_classes, bins)
+    return (
+        count.reshape(shape),
+        outcomes.reshape(shape),
+        Fixed(said.units.reshape(shape), said.steps.reshape(shape)),
+    )

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hot loops, compiled. Each has its slow twin in numpy (`fast`) and gives the same integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from epimeter.summaries.cuts import mass_borders
+from epimeter.summaries.fixed import BLOCK, Fixed, normalised
+
+Integers = NDArray[np.int64]
+Totals = tuple[Integers, Integers, Fixed]
+
+_TABLES = 4
+"""Neighbouring rows go to different tables, so that one addition need not wait for the last."""
+_CELLS = 1 << 16
+
+
+@njit(nogil=True, cache=True)
+def _width_block(true, prob, bins, count, outcomes, steps):  # type: ignore[no-untyped-def]
+    last = bins - 1
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        b = min(np.int64(p * bins), last) + (i & 3) * bins
+        count[b] += 1
+        outcomes[b] += np.int64(true[i])
+        steps[b] += np.int64(np.rint(p * 17592186044416.0))
+
+
+def width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
+    """Rows, outcomes and confidence by equal-width bin."""
+    count, outcomes = np.zeros(_TABLES * bins, np.int64), np.zeros(_TABLES * bins, np.int64)
+    said = Fixed.zeros(bins)
+    for start in range(0, len(prob), BLOCK):
+        rows = slice(start, start + BLOCK)
+        steps = np.zeros(_TABLES * bins, np.int64)
+        _width_block(true[rows], prob[rows], bins, count, outcomes, steps)
+        tables = steps.reshape(_TABLES, bins)
+        said = said + normalised((tables >> 44).sum(axis=0), (tables & ((1 << 44) - 1)).sum(axis=0))
+    return count.reshape(_TABLES, bins).sum(axis=0), outcomes.reshape(_TABLES, bins).sum(axis=0), said
+
+
+@njit(nogil=True, cache=True)
+def _class_block(true, prob, bins, count, outcomes, steps):  # type: ignore[no-untyped-def]
+    last = bins - 1
+    n_classes = prob.shape[1]
+    for i in range(len(prob)):
+        for k in range(n_classes):
+            p = np.float64(prob[i, k])
+            b = min(np.int64(p * bins), last)
+            count[k, b] += 1
+            steps[k, b] += np.int64(np.rint(p * 17592186044416.0))
+        k = true[i]
+        outcomes[k, min(np.int64(np.float64(prob[i, k]) * bins), last)] += 1
+
+
+def class_width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
+    """Rows, outcomes and confidence by class and equal-width bin."""
+    n_rows, n_classes = prob.shape
+    count, outcomes = np.zeros((n_classes, bins), np.int64), np.zeros((n_classes, bins), np.int64)
+    said = Fixed.zeros((n_classes, bins))
+    for start in range(0, n_rows, BLOCK):
+        rows = slice(start, start + BLOCK)
+        steps = np.zeros((n_classes, bins), np.int64)
+        _class_block(true[rows], prob[rows], bins, count, outcomes, steps)
+        said = said + normalised(0 * steps, steps)
+    return count, outcomes, said
+
+
+@njit(nogil=True, cache=True)
+def _cell_block(true, prob, count, outcomes, steps):  # type: ignore[no-untyped-def]
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        c = min(np.int64(p * 65536.0), 65535)
+        count[c] += 1
+        outcomes[c] += np.int64(true[i])
+        steps[c] += np.int64(np.rint(p * 17592186044416.0))
+
+
+@njit(nogil=True, cache=True)
+def _gather(prob, wanted, rows):  # type: ignore[no-untyped-def]
+    n = 0
+    for i in range(len(prob)):
+        if wanted[min(np.int64(np.float64(prob[i]) * 65536.0), 65535)]:
+            rows[n] = i
+            n += 1
+
+
+def mass_totals(
+    true: NDArray[Any], prob: NDArray[Any], bins: int
+) -> tuple[Integers, Integers, Fixed, NDArray[np.float64]]:
+    """Rows, outcomes and confidence by equal-mass bin, without sorting.
+
+    A histogram of 65,536 cells says in which cells the cuts fall; only the rows of those cells are sorted, stably, so
+    that ties are cut in row order as a full stable sort would cut them.
+    """
+    count, outcomes = np.zeros(_CELLS, np.int64), np.zeros(_CELLS, np.int64)
+    said = Fixed.zeros(_CELLS)
+    for start in range(0, len(prob), BLOCK):
+        rows = slice(start, start + BLOCK)
+        steps = np.zeros(_CELLS, np.int64)
+        _cell_block(true[rows], prob[rows], count, outcomes, steps)
+        said = said + normalised(0 * steps, steps)
+    before = np.concatenate([[0], np.cumsum(count)])
+    border = mass_borders(len(prob), bins)
+    inner = border[1:-1]
+    inner = inner[(inner > 0) & (inner < len(prob))]
+    wanted = np.zeros(_CELLS, np.bool_)
+    home = np.searchsorted(before, inner, side="right") - 1
+    wanted[home] = True
+    rows = np.empty(int(count[wanted].sum()), np.int64)
+    _gather(prob, wanted, rows)
+    rows = rows[np.argsort(prob[rows], kind="stable")]
+    # The sorted rows of the wanted cells lie one cell after another; `offset` is where each begins among them.
+    offset = np.concatenate([[0], np.cumsum(np.where(wanted, count, 0))])
+
+    def upto(position: int) -> tuple[int, int, Fixed]:
+        """Rows, outcomes and confidence of the first `position` rows of the stable order."""
+        cell = int(np.searchsorted(before, position, side="right")) - 1
+        cell = min(cell, _CELLS - 1)
+        inside = position - int(before[cell])
+        some = rows[offset[cell] : offset[cell] + inside] if wanted[cell] else rows[:0]
+        steps = _steps(prob[some])
+        return (
+            int(before[cell]) + inside,
+            int(sum_outcomes[cell]) + int(true[some].sum(dtype=np.int64)),
+            sum_said[cell] + steps,
+        )
+
+    sum_outcomes = np.concatenate([[0], np.cumsum(outcomes)])
+    running = said.cumulate()
+    sum_said = Fixed(np.concatenate([[0], running.units]), np.concatenate([[0], running.steps]))
+    parts = [upto(int(position)) if position < len(prob) else None for position in border]
+    whole = (len(prob), int(sum_outcomes[-1]), sum_said[-1])
+    ends = [whole if part is None else part for part in parts]
+    units = np.array([int(part[2].units) for part in ends])
+    steps = np.array([int(part[2].steps) for part in ends])
+    edges = np.array([_at(prob, rows, before, offset, int(position)) for position in border])
+    edges[0], edges[-1] = 0.0, 1.0
+    return (
+        np.diff([part[0] for part in ends]),
+        np.diff([part[1] for part in ends]),
+        Fixed(units[1:], steps[1:]) - Fixed(units[:-1], steps[:-1]),
+        edges,
+    )
+
+
+def _steps(prob: NDArray[Any]) -> Fixed:
+    whole = Fixed.zeros(())
+    for start in range(0, len(prob), BLOCK):
+        block = prob[start : start + BLOCK].astype(np.float64)
+        whole = whole + normalised(0, np.rint(block * 2.0**44).astype(np.int64).sum())
+    return whole
+
+
+def _at(prob: NDArray[Any], rows: Integers, before: Integers, offset: Integers, position: int) -> float:
+    """The confidence at a place of the stable order; 1 beyond the end."""
+    if position in (0, len(prob)):
+        return 1.0
+    cell = int(np.searchsorted(before, position, side="right")) - 1
+    return float(prob[rows[offset[cell] + position - before[cell]]])

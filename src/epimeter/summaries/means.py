@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mean of a score over the rows, from an exact sum."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import MergeError
+from epimeter.summaries import fixed, paired
+from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.paired import Paired
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import Reading, View
+
+Floats = NDArray[np.float64]
+Score = Callable[..., Floats]
+
+LARGE = 2.0**32
+"""Scores from here on are added as doubles: they occur only where a score diverges (1/c at tiny c)."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Weight and total of a score; infinite scores are counted, not added."""
+
+    weight: Fixed | Paired
+    total: Fixed | Paired
+    large: float
+    plus: int
+    """Rows whose score is +inf."""
+    minus: int
+    """Rows whose score is -inf."""
+    n_rows: int
+    n_classes: int
+
+    def merge(self, other: Mean) -> Mean:
+        if self.n_classes != other.n_classes:
+            raise MergeError(f"cannot merge means over {self.n_classes} and over {other.n_classes} classes")
+        if type(self.weight) is not type(other.weight):
+            raise MergeError("cannot merge weighted and unweighted means; give both weights, or neither")
+        return Mean(
+            self.weight + other.weight,  # type: ignore[operator]
+            self.total + other.total,  # type: ignore[operator]
+            self.large + other.large,
+            self.plus + other.plus,
+            self.minus + other.minus,
+            self.n_rows + other.n_rows,
+            self.n_classes,
+        )
+
+    @property
+    def value(self) -> float:
+        """The mean; +inf outweighs -inf, as one impossible outcome outweighs any certainty."""
+        if self.plus:
+            return math.inf
+        if self.minus:
+            return -math.inf
+        return (float(self.total.floats()) + self.large) / float(self.weight.floats())
+
+
+@dataclass(frozen=True)
+class MeanOf(Recipe):
+    """The mean over the rows of a score: a function of a view that gives one number a row.
+
+    The score's keyword parameters are parameters of the recipe.
+    """
+
+    score: Score
+    how: Reading = "given"
+    bound: tuple[tuple[str, Any], ...] = ()
+    streams: ClassVar[bool] = True
+
+    @property
+    def reading(self) -> Reading:  # type: ignore[override]
+        return self.how
+
+    def choices(self) -> dict[str, Any]:
+        keywords = {
+            name: parameter.default
+            for name, parameter in inspect.signature(self.score).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        return keywords | dict(self.bound)
+
+    def choosing(self, **choices: Any) -> MeanOf:
+        settled = {name: _hashable(value) for name, value in (dict(self.bound) | choices).items()}
+        return MeanOf(self.score, self.how, tuple(sorted(settled.items())))
+
+    def summarise(self, view: View) -> Mean:
+        scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        weight = view.weight
+        if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
+            scores, weight = scores[weight > 0], weight[weight > 0]
+        infinite = np.isinf(scores)
+        large = np.abs(scores) >= LARGE
+        plus, minus = int((scores == np.inf).sum()), int((scores == -np.inf).sum())
+        huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
+        plain = np.where(large, 0.0, scores) if large.any() else scores
+        total: Fixed | Paired
+        mass: Fixed | Paired
+        if weight is None:
+            mass, total = Fixed.of_counts(np.asarray(len(scores))), fixed.total(plain)
+        else:
+            here = np.zeros(len(plain), np.intp)
+            units = np.floor(plain)
+            mass = paired.binned(np.ones(len(plain)), weight, here, 1)[0]
+            total = paired.binned(plain - units, weight, here, 1)[0]
+            total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
+        return Mean(mass, total, math.fsum(huge), plus, minus, view.n_rows, view.n_classes)
+
+
+def _hashable(value: Any) -> Any:
+    """A parameter that is an array or list, as a tuple, so that equal recipes are equal."""
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    return tuple(value) if isinstance(value, list) else value

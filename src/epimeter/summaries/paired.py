@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of weighted numbers in double-double: equal after rounding in any order, not promised bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.summaries import fixed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Totals as an unevaluated sum of two doubles, one pair a cell."""
+
+    high: Floats
+    low: Floats
+
+    def __add__(self, other: Paired) -> Paired:
+        high, error = two_sum(self.high, other.high)
+        return Paired(*two_sum(high, error + self.low + other.low))
+
+    def __sub__(self, other: Paired) -> Paired:
+        return self + Paired(-other.high, -other.low)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Paired) and np.array_equal(self.floats(), other.floats())
+
+    def __getitem__(self, cells: Any) -> Paired:
+        return Paired(self.high[cells], self.low[cells])
+
+    def sum(self, axis: int | None = None) -> Paired:
+        """The total over cells."""
+        high = np.moveaxis(self.high, axis, 0) if axis is not None else self.high.ravel()
+        low = np.moveaxis(self.low, axis, 0) if axis is not None else self.low.ravel()
+        whole = Paired(np.zeros(high.shape[1:]), np.zeros(high.shape[1:]))
+        for cell in range(len(high)):
+            whole = whole + Paired(high[cell], low[cell])
+        return whole
+
+    def floats(self) -> Floats:
+        return self.high + self.low
+
+
+def two_sum(left: Any, right: Any) -> tuple[Any, Any]:
+    """The rounded sum and its exact rounding error (Knuth, TAOCP 2, 4.2.2)."""
+    total = left + right
+    part = total - left
+    return total, (left - (total - part)) + (right - part)
+
+
+def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
+    """Totals of weight * value by cell, for values of size up to 1."""
+    scale = 2.0 ** np.ceil(np.log2(weight.max())) if weight.max() > 0 else 1.0
+    share = weight / scale  # a power of two: exact
+    product = share * values
+    # Veltkamp and Dekker: the rounding error of the product, exactly.
+    error = _product_error(share, values, product)
+    coarse = fixed.scaled(product)
+    rest = (product - coarse.astype(np.float64) * 2.0**-fixed.STEPS + error) * 2.0**fixed.STEPS
+    high = fixed.binned(product, index, n_cells).floats() * scale
+    low = fixed.binned(rest, index, n_cells).floats() * 2.0**-fixed.STEPS * scale
+    return Paired(*two_sum(high, low))
+
+
+def _product_error(left: Floats, right: Floats, product: Floats) -> Floats:
+    left_high, right_high = _upper_half(left), _upper_half(right)
+    left_low, right_low = left - left_high, right - right_high
+    cross = left_high * right_low + left_low * right_high
+    return ((left_high * right_high - product) + cross) + left_low * right_low
+
+
+def _upper_half(values: Floats) -> Floats:
+    spread = values * 134217729.0  # 2^27 + 1
+    return spread - (spread - values)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every recipe and every summary can do."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+from epimeter.views import Reading, View
+
+
+class Summary(Protocol):
+    """What a recipe keeps of a view."""
+
+    def merge(self, other: Self) -> Self:
+        """The summary of both."""
+        ...
+
+
+class Recipe:
+    """How a view is condensed. Subclasses are frozen dataclasses; their fields are parameters a caller may choose."""
+
+    reading: ClassVar[Reading] = "event"
+    streams: bool
+    """Whether the summary has bounded size and its metrics are exact from it."""
+
+    def summarise(self, view: View) -> Any:
+        """The summary of one view, already read as `reading` says."""
+        raise TypeError(f"{type(self).__name__} says no way to summarise")
+
+    def finish(self, summary: Any) -> Any:
+        """What the metric reads; the summary itself unless the rows had to be kept to the end."""
+        return summary
+
+    def of(self, view: View) -> Any:
+        """The finished summary of a view, in one step."""
+        return self.finish(self.summarise(view.read_as(self.reading)))
+
+    def choices(self) -> dict[str, Any]:
+        """The parameters this recipe takes, with their present values."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}  # type: ignore[arg-type]
+
+    def choosing(self, **choices: Any) -> Recipe:
+        """The same recipe with other parameters."""
+        return dataclasses.replace(self, **choices) if choices else self  # type: ignore[type-var]
+
+
+Order = Literal["free", "ties", "rows"]
+"""Whether a value depends on the order of the rows: never, only where a cut goes through ties, or by definition."""

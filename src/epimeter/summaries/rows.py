@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row, for metrics that cannot do with less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.limits import AtLeast
+from epimeter.summaries.cuts import Cut, pieces
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import Reading, View
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """The views that came, in their order; merged without copying, joined when they are read."""
+
+    views: tuple[View, ...]
+
+    def merge(self, other: KeptRows) -> KeptRows:
+        return KeptRows(self.views + other.views)
+
+    @cached_property
+    def view(self) -> View:
+        if len(self.views) == 1:
+            return self.views[0]
+        first = self.views[0]
+        return type(first)(
+            np.concatenate([view.true for view in self.views]),
+            np.concatenate([view.prob for view in self.views]),
+            None if first.weight is None else np.concatenate([view.weight for view in self.views]),  # type: ignore[arg-type]
+            {name: np.concatenate([view.columns[name] for view in self.views]) for name in first.columns},
+        )
+
+
+class _Keeps(Recipe):
+    streams = False
+
+    def summarise(self, view: View) -> KeptRows:
+        return KeptRows((view,))
+
+
+@dataclass(frozen=True)
+class Rows(_Keeps):
+    """The rows in their order, as given; the metric reads the view itself."""
+
+    how: Reading = "given"
+
+    @property
+    def reading(self) -> Reading:  # type: ignore[override]
+        return self.how
+
+    def choices(self) -> dict[str, Any]:
+        return {}
+
+    def finish(self, summary: KeptRows) -> View:
+        return summary.view
+
+
+@dataclass(frozen=True)
+class OrderedRows:
+    """Rows of an event sorted by confidence, then outcome: the same for any order in which they came."""
+
+    prob: Floats
+    true: Floats
+    weight: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.prob)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The weight of each row, 1 when there are no weights."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Where each run of equal confidence begins."""
+        return np.flatnonzero(np.concatenate([[True], self.prob[1:] != self.prob[:-1]]))
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The rows with equal confidences joined."""
+        return Levels(
+            self.prob[self.starts],
+            np.add.reduceat(self.mass, self.starts),
+            np.add.reduceat(self.mass * self.true, self.starts),
+        )
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Distinct confidences in increasing order, the weight at each and the weight that came true."""
+
+    prob: Floats
+    weight: Floats
+    true: Floats
+
+    @property
+    def residual(self) -> Floats:
+        """Sum of y - c at each level."""
+        return self.true - self.weight * self.prob
+
+
+@dataclass(frozen=True)
+class Ordered(_Keeps):
+    """Rows sorted by confidence, then outcome."""
+
+    reading: ClassVar[Reading] = "event"
+
+    def choices(self) -> dict[str, Any]:
+        return {}
+
+    def finish(self, summary: KeptRows) -> OrderedRows:
+        view = summary.view
+        prob = view.prob.astype(np.float64)
+        if view.weight is None:
+            key = packed(prob, view.true)
+            key.sort()
+            return OrderedRows(*unpacked(key), None)
+        order = np.lexsort((view.weight, view.true, prob))
+        return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
+
+
+def packed(prob: Floats, true: NDArray[Any]) -> NDArray[np.int64]:
+    """Confidence and outcome in one integer that sorts by confidence, then outcome.
+
+    The bits of a double in [0, 1] grow with it and leave the two highest bits free.
+    """
+    return ((prob + 0.0).view(np.int64) << 1) | true.astype(np.int64)  # + 0.0 turns -0.0 into 0.0
+
+
+def unpacked(key: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Confidence and outcome back from the integer."""
+    return (key >> 1).view(np.float64), (key & 1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class BinnedRows:
+    """Rows with the bin of each."""
+
+    prob: Floats
+    true: Floats
+    weight: Floats
+    bin: NDArray[np.intp]
+    bins: int
+
+    def totals(self, values: Floats) -> Floats:
+        """Weighted sum of a column by bin."""
+        return np.bincount(self.bin, weights=self.weight * values, minlength=self.bins)
+
+    @cached_property
+    def size(self) -> Floats:
+        return self.totals(np.ones(len(self.prob)))
+
+    def mean(self, values: Floats) -> Floats:
+        """Weighted mean of a column by bin, 0 in an empty one."""
+        return np.divide(self.totals(values), self.size, out=np.zeros(self.bins), where=self.size > 0)
+
+
+@dataclass(frozen=True)
+class Binning(_Keeps):
+    """Rows with their bins, for metrics that look at each row inside its bin. Parameters as `Bins`."""
+
+    bins: Annotated[int, AtLeast(1)] = 10
+    binning: Cut = "width"
+
+    def finish(self, summary: KeptRows) -> BinnedRows:
+        view = summary.view
+        part = pieces(view.prob, view.weight, self.bins, self.binning)
+        return BinnedRows(
+            view.prob[part.row].astype(np.float64),
+            view.true[part.row].astype(np.float64),
+            np.ones(len(part.row)) if part.weight is None else part.weight,
+            part.bin,
+            self.bins,
+        )
