@@ -16,6 +16,7 @@ _HOMES = {
     "InputError": "epimeter.errors",
     "UndefinedMetricError": "epimeter.errors",
     "catalogue": "epimeter.card",
+    "evaluate": "epimeter.report",
     "find": "epimeter.card",
     "metric": "epimeter.card",
 }
@@ -26,6 +27,7 @@ __all__ = ["__version__", *sorted(_HOMES)]
 if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
+    from epimeter.report import evaluate
 
 
 def __getattr__(name: str) -> Any:

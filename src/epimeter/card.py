@@ -61,6 +61,8 @@ class Card:
     """What an (N, K) matrix means to it."""
     proper: Literal["strictly", "yes", "no", "unknown"] = "no"
     test: Literal["asymptotic", "resampling"] | None = None
+    cost: Literal["linear", "quadratic"] = "linear"
+    """How the time grows with the rows, logarithms aside."""
 
 
 class Metric(Generic[R]):
@@ -118,20 +120,25 @@ class Metric(Generic[R]):
 
     def prepare(self, *columns: Any, **choices: Any) -> tuple[View, Recipe, dict[str, Any]]:
         """The view to summarise, the recipe that was chosen, and the parameters that read the summary."""
-        assert self.reads is not None
         y_true, y_prob = self._columns(columns, choices)
         extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
         weight = self._weight(choices)
         for name in self.card.needs:
             if extra[name] is None:
                 raise InputError(f"{self.name} needs the column {name}; none was given. Pass {name}=…", field=name)
-        check(self.name, self.parameters, choices, extra=("sample_weight", *extra))
+        recipe, rest = self.settle(choices)
         if self.card.labels == "ignored" and y_true is None and y_prob is not None:
             y_true = [0] * len(y_prob)
-        recipe = self.reads.choosing(**{k: v for k, v in choices.items() if k in self.reads.choices()})
-        rest = {k: v for k, v in choices.items() if k not in self.reads.choices()}
         given = self._prepare(y_true, y_prob, weight, extra, choices)
         return given.read_as(recipe.reading), recipe, rest
+
+    def settle(self, choices: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
+        """Checked parameters, parted into the recipe they choose and those that read its summary."""
+        assert self.reads is not None
+        check(self.name, self.parameters, choices, extra=("sample_weight", *self.card.needs, *self.card.takes))
+        chosen = self.reads.choices()
+        recipe = self.reads.choosing(**{name: value for name, value in choices.items() if name in chosen})
+        return recipe, {name: value for name, value in choices.items() if name not in chosen}
 
     def answer(self, recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> R:
         """The value, with what influenced it: parameters, rows, bins."""

@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholder docstring."""
+"""Measurements, the report that holds them, and its renderings."""
+
+from epimeter.report.evaluation import evaluate
+from epimeter.report.measurement import Interval, Measurement, Report
+
+__all__ = ["Interval", "Measurement", "Report", "evaluate"]

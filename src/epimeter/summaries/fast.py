@@ -101,3 +101,8 @@ def class_width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Tot
         outcomes.reshape(shape),
         Fixed(said.units.reshape(shape), said.steps.reshape(shape)),
     )
+
+
+def load() -> None:
+    """Load the compiled loops now: the work ahead is large, though it comes in small pieces."""
+    import epimeter.summaries.hot  # noqa: F401

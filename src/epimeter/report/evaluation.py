@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns in, report out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+import epimeter
+from epimeter.card import Metric, catalogue, find
+from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.report.cautions import cautions
+from epimeter.report.measurement import Measurement, Report
+from epimeter.report.passage import summaries
+from epimeter.results import Result, bin_table
+from epimeter.summaries import Bins
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import Multiclass, View, view
+
+HEADLINES = (
+    "ece",
+    "mce",
+    "lp_ce",
+    "esce",
+    "brier_score",
+    "brier_skill_score",
+    "nll",
+    "ecd",
+    "spherical_score",
+    "success_rate",
+    "eo_ratio",
+    "dpe",
+    "l2_ece_ci",
+    "spiegelhalter_z",
+    "ecd_test",
+)
+"""What a report measures unless told otherwise: all of it streams, in one pass."""
+
+CLASS_HEADLINES = ("classwise_ece", "wcr")
+"""Further ones for class probabilities."""
+
+PATIENCE = 20_000
+"""Rows above which a metric that needs all pairs is measured only when asked for by name."""
+
+
+def evaluate(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    metrics: str | Iterable[str] | None = None,
+    sample_weight: Any = None,
+    features: Any = None,
+    groups: Any = None,
+    source: Mapping[str, Any] | None = None,
+    tick: Callable[[int], None] | None = None,
+    **choices: Any,
+) -> Report:
+    """Measure a model on a data set: one pass, many metrics.
+
+    Parameters
+    ----------
+    y_true
+        What came true: 0/1 or booleans beside a vector, class numbers beside a matrix.
+    y_prob
+        What was said: the probability of outcome 1 (or the confidence), or one column a class.
+    metrics
+        Names of metrics, ``"all"`` for every one that the data allow; None for the headlines.
+    sample_weight, features, groups
+        Further columns, for the metrics that take them.
+    source
+        Where the rows came from; kept in the report.
+    tick
+        Called with the number of rows done, for a progress bar.
+    choices
+        Parameters such as ``bins=20``, given to every metric that has them.
+    """
+    given = view(y_true, y_prob, sample_weight=sample_weight, features=features, groups=groups)
+    everything = metrics == "all"
+    named = _chosen(metrics, given)
+    _check_choices(named, choices)
+    plan, left_out = _plan(named, given, choices, everything)
+    diagram = Bins(10)
+    totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram], tick)
+    finished: dict[Recipe, Any] = {}
+    made = []
+    for metric, recipe, rest in plan:
+        if recipe not in finished:
+            finished[recipe] = recipe.finish(totals[recipe])
+        made.append(measure(metric, recipe, finished[recipe], given.n_rows, rest))
+    event = totals[diagram]
+    table = bin_table(event)
+    assert table is not None
+    return Report(
+        n_rows=given.n_rows,
+        n_classes=given.n_classes,
+        kind="class probabilities" if isinstance(given, Multiclass) else "one probability a row",
+        base_rate=float(event.true.sum().floats() / event.n),
+        mean_confidence=float(event.prob.sum().floats() / event.n),
+        measurements=tuple(made),
+        left_out=left_out,
+        cautions=cautions(given, table, made),
+        bins=table,
+        source=dict(source or {}),
+        version=epimeter.__version__,
+    )
+
+
+def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> Measurement:
+    """One metric of a finished summary as a statement; undefined is an answer."""
+    parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(choices)
+    facts: dict[str, Any] = {
+        "metric": metric.name,
+        "title": metric.card.title,
+        "parameters": {name: value for name, value in parameters.items() if not isinstance(value, np.ndarray)},
+        "convention": convention(metric, recipe),
+        "n_rows": n_rows,
+    }
+    try:
+        answer = metric.answer(recipe, finished, n_rows, choices)
+    except UndefinedMetricError as reason:
+        return Measurement(value=None, undefined=str(reason), **facts)
+    if isinstance(answer, Result):
+        value, facts["fields"] = answer.headline, answer.to_dict()
+    else:
+        value = float(answer)
+    table = getattr(answer, "table", None)
+    if math.isnan(value):
+        return Measurement(
+            value=None, undefined=f"{metric.name} has no value on these data", table=table, **facts
+        )
+    return Measurement(value=value, table=table, **facts)
+
+
+def convention(metric: Metric[Any], recipe: Recipe) -> str:
+    """What the number depends on besides the data, in words: printed beside every value."""
+    cut = recipe.choices().get("binning")
+    edges = {
+        "width": "bins [a, b), the last closed",
+        "mass": "equal counts, ties cut in row order",
+        "area": "equal area, ties never cut",
+    }.get(str(cut), "")
+    meaning = {
+        "event": "a vector is the probability of outcome 1, a matrix its top label",
+        "classes": "every class against the rest",
+        "given": "full class probabilities",
+    }[recipe.reading]
+    return "; ".join(part for part in (edges, meaning) if part)
+
+
+def _chosen(metrics: str | Iterable[str] | None, given: View) -> list[Metric[Any]]:
+    if metrics is None:
+        names: Iterable[str] = HEADLINES + (CLASS_HEADLINES if isinstance(given, Multiclass) else ())
+    elif metrics == "all":
+        return list(catalogue().values())
+    else:
+        names = metrics.split(",") if isinstance(metrics, str) else metrics
+    return [find(name.strip()) for name in names]
+
+
+def _check_choices(named: Iterable[Metric[Any]], choices: Mapping[str, Any]) -> None:
+    known = {name for metric in named for name in metric.parameters}
+    for name in choices:
+        if name not in known:
+            raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
+
+
+def _plan(
+    named: Iterable[Metric[Any]], given: View, choices: Mapping[str, Any], everything: bool
+) -> tuple[list[tuple[Metric[Any], Recipe, dict[str, Any]]], dict[str, str]]:
+    """Each metric with its recipe; those that the data do not allow, with the reason.
+
+    A metric asked for by name must be possible; under "all" the reason is reported instead.
+    """
+    plan, left_out = [], {}
+    for metric in named:
+        reason = _obstacle(metric, given, everything)
+        if reason is None:
+            plan.append((metric, *metric.settle({k: v for k, v in choices.items() if k in metric.parameters})))
+        elif everything:
+            left_out[metric.name] = reason
+        else:
+            raise InputError(f"{metric.name} cannot be measured on these data: {reason}", field=metric.name)
+    return plan, left_out
+
+
+def _obstacle(metric: Metric[Any], given: View, everything: bool) -> str | None:
+    card = metric.card
+    if metric.reads is None or card.family in ("detection", "test"):
+        return "it takes other columns than outcomes and probabilities"
+    missing = [name for name in card.needs if name not in given.columns]
+    if missing:
+        return f"needs the column {missing[0]}"
+    if given.weight is not None and not card.weighted:
+        return "takes no sample weights"
+    needed = [name for name, p in metric.parameters.items() if p.required]
+    if needed:
+        return f"needs {needed[0]}, which has no default"
+    if everything and card.cost == "quadratic" and given.n_rows > PATIENCE:
+        return f"compares all pairs of rows; with more than {PATIENCE:,} rows it is measured only when asked by name"
+    return None
