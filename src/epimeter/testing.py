@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Laws that every metric of the catalogue keeps, for our tests and for those of others who write metrics.
+
+A law is a function of a metric and a sample that raises AssertionError when the metric breaks it. Which laws concern
+a metric is read off its card.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import Metric
+from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
+from epimeter.results import Result
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Columns to try a metric on."""
+
+    name: str
+    y_true: NDArray[Any]
+    y_prob: NDArray[Any]
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    perfect: bool = False
+    """Whether every probability is 0 or 1 and right."""
+
+    def take(self, rows: Any) -> Sample:
+        return Sample(
+            self.name, self.y_true[rows], self.y_prob[rows], {k: v[rows] for k, v in self.columns.items()}, self.perfect
+        )
+
+
+def samples(seed: int = 0) -> list[Sample]:
+    """Small samples that between them hold ties, extremes, one class, classes and groups."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    n = 90
+    prob = rng.random(n)
+    extra = {"features": rng.normal(size=(n, 2)), "groups": rng.integers(0, 4, n)}
+    true = (rng.random(n) < prob**1.5).astype(np.int64)
+    coarse = np.round(prob, 1)
+    classes = rng.dirichlet([1.0, 0.7, 0.5], n)
+    label = np.array([rng.choice(3, p=row) for row in classes])
+    certain = (rng.random(n) < 0.5).astype(np.float64)
+    return [
+        Sample("spread", true, prob, extra),
+        Sample("ties", true, coarse, extra),
+        Sample("classes", label, classes, extra),
+        Sample("perfect", certain.astype(np.int64), certain, extra, perfect=True),
+        Sample("one row", true[:1], prob[:1], {k: v[:1] for k, v in extra.items()}),
+    ]
+
+
+def call(metric: Metric[Any], sample: Sample, **choices: Any) -> Any:
+    """The metric on a sample, with the columns it takes."""
+    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
+    return metric(sample.y_true, sample.y_prob, **used, **choices)
+
+
+def numbers(answer: Any) -> NDArray[np.float64]:
+    """All numbers of an answer, in order."""
+    if isinstance(answer, Result):
+        parts = [numbers(getattr(answer, f.name)) for f in fields(answer)]  # type: ignore[arg-type]
+        return np.concatenate(parts) if parts else np.empty(0)
+    if isinstance(answer, str) or answer is None:
+        return np.empty(0)
+    return np.atleast_1d(np.asarray(answer, dtype=np.float64)).ravel()
+
+
+def attempt(metric: Metric[Any], sample: Sample, **choices: Any) -> NDArray[np.float64] | None:
+    """The numbers of the metric, or None where it says that it has no value."""
+    try:
+        return numbers(call(metric, sample, **choices))
+    except UndefinedMetricError:
+        return None
+
+
+def assert_same(left: NDArray[np.float64] | None, right: NDArray[np.float64] | None, what: str) -> None:
+    if left is None or right is None:
+        assert left is None and right is None, f"{what}: defined on one side only"
+        return
+    np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-11, err_msg=what)
+
+
+def keeps_its_range(metric: Metric[Any], sample: Sample) -> None:
+    """The headline lies in the range of the card."""
+    answer = None
+    try:
+        answer = call(metric, sample)
+    except UndefinedMetricError:
+        return
+    value = answer.headline if isinstance(answer, Result) else float(answer)
+    low, high = metric.card.range
+    if math.isnan(value):
+        return
+    assert low is None or value >= low - 1e-9, f"{value} is below {low}"
+    assert high is None or value <= high + 1e-9, f"{value} is above {high}"
+
+
+def is_ideal_when_perfect(metric: Metric[Any], sample: Sample) -> None:
+    """Certain and right forecasts have the ideal value, when that is 0."""
+    if not sample.perfect or metric.card.ideal != 0.0:
+        return
+    found = attempt(metric, sample)
+    if found is not None and not np.isnan(found[0]):
+        assert abs(found[0]) < 1e-9, f"perfect forecasts score {found[0]}"
+
+
+def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
+    """The order of the rows does not matter, unless the card says so."""
+    if metric.card.order == "rows" or (metric.card.order == "ties" and sample.name in ("ties", "perfect")):
+        return
+    n = len(sample.y_true)
+    turned = sample.take(np.random.Generator(np.random.PCG64(1)).permutation(n))
+    assert_same(attempt(metric, sample), attempt(metric, turned), "rows turned")
+
+
+def counts_weights_as_copies(metric: Metric[Any], sample: Sample) -> None:
+    """An integer weight is that many copies of the row; weight zero is no row."""
+    if not metric.card.weighted:
+        return
+    n = len(sample.y_true)
+    weight = np.random.Generator(np.random.PCG64(2)).integers(0, 4, n)
+    weight[0] = max(1, weight[0])
+    copies = sample.take(np.repeat(np.arange(n), weight))
+    assert_same(
+        attempt(metric, sample, sample_weight=weight.astype(np.float64)), attempt(metric, copies), "weights as copies"
+    )
+
+
+def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
+    """Two halves merged measure as the whole, to the bit where the summary streams."""
+    n = len(sample.y_true)
+    if n < 2 or metric.reads is None:
+        return
+    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
+    view, recipe, rest = metric.prepare(sample.y_true, sample.y_prob, **used)
+    halves = recipe.summarise(view.take(slice(0, n // 3))).merge(recipe.summarise(view.take(slice(n // 3, n))))
+    try:
+        whole = numbers(metric.compute(recipe.finish(recipe.summarise(view)), **rest))
+    except UndefinedMetricError:
+        return
+    np.testing.assert_array_equal(numbers(metric.compute(recipe.finish(halves), **rest)), whole)
+
+
+def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
+    """float32 has the value of the same numbers in float64."""
+    single = sample.y_prob.astype(np.float32)
+    if single.ndim == 2 and np.abs(single.sum(axis=1, dtype=np.float64) - 1).max() > 1e-6:
+        return
+    narrow = Sample(sample.name, sample.y_true, single, sample.columns)
+    wide = Sample(sample.name, sample.y_true, single.astype(np.float64), sample.columns)
+    assert_same(attempt(metric, narrow), attempt(metric, wide), "float32")
+
+
+def refuses_bad_rows(metric: Metric[Any], sample: Sample) -> None:
+    """NaN, infinities, probabilities outside [0, 1], unequal lengths and no rows are refused in our words."""
+    n = len(sample.y_true)
+    for bad in (np.nan, np.inf, -np.inf, 1 + 1e-9, -1e-9):
+        prob = sample.y_prob.astype(np.float64).copy()
+        prob[(n - 1, *(0,) * (prob.ndim - 1))] = bad
+        _assert_refused(metric, Sample("bad", sample.y_true, prob, sample.columns), "y_prob")
+    if metric.card.labels == "needed":
+        label = sample.y_true.copy()
+        label[n - 1] = 7
+        _assert_refused(metric, Sample("bad", label, sample.y_prob, sample.columns), "y_true")
+    shorter = Sample("bad", sample.y_true, sample.y_prob[: n - 1], sample.columns)
+    _assert_refused(metric, shorter, "")
+    _assert_refused(metric, sample.take(slice(0, 0)), "")
+
+
+def _assert_refused(metric: Metric[Any], sample: Sample, names: str) -> None:
+    try:
+        call(metric, sample)
+    except InputError as refusal:
+        assert names in str(refusal), f"the refusal does not name {names}: {refusal}"
+        return
+    except EpimeterError as refusal:
+        raise AssertionError(f"refused as {type(refusal).__name__}, not as bad input: {refusal}") from refusal
+    raise AssertionError(f"{metric.name} accepted bad rows")
+
+
+LAWS: tuple[Callable[[Metric[Any], Sample], None], ...] = (
+    keeps_its_range,
+    is_ideal_when_perfect,
+    ignores_row_order,
+    counts_weights_as_copies,
+    merges_like_the_whole,
+    reads_single_precision,
+    refuses_bad_rows,
+)
