@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from epimeter.errors import InputError, UnknownMetricError
 from epimeter.parameters import Parameter, check, documented, parameters_of
@@ -220,7 +220,9 @@ def _view(y_true: Any, y_prob: Any, weight: Any, extra: Mapping[str, Any], choic
 def catalogue(family: str | None = None) -> dict[str, Metric[Any]]:
     """Every metric by name, in the order of the catalogue."""
     _load()
-    return {name: m for name, m in _CATALOGUE.items() if family in (None, m.card.family)}
+    order = get_args(Family)
+    entries = sorted(_CATALOGUE.items(), key=lambda entry: order.index(entry[1].card.family))
+    return {name: m for name, m in entries if family in (None, m.card.family)}
 
 
 def find(name: str) -> Metric[Any]:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: one function per command; each parses, calls one function, prints.
+
+Exit codes: 0 done, 1 «no» (a requirement is not met), 2 wrong use or bad input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from epimeter import __version__
+from epimeter.errors import EpimeterError
+
+COMMANDS = {
+    "evaluate": "epimeter.cli.evaluate",
+    "metrics": "epimeter.cli.metrics",
+    "demo": "epimeter.cli.demo",
+}
+"""Command and the module that holds it; a module is loaded when its command is typed."""
+
+
+class Commands(click.Group):
+    """Commands that are imported only when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(COMMANDS[cmd_name]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="epimeter")
+def epimeter() -> None:
+    """A thermometer for what AI systems claim to know.
+
+    \b
+    epimeter demo                     a bundled data set, end to end
+    epimeter evaluate FILE            measure predictions in a file
+    epimeter metrics [NAME]           all metrics, or the card of one
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; whatever goes wrong is one sentence on standard error, never a traceback."""
+    try:
+        code: Any = epimeter.main(args=arguments, prog_name="epimeter", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.ClickException as misuse:
+        _say(misuse.format_message())
+        code = 2
+    except click.Abort:
+        _say("stopped")
+        code = 130
+    except EpimeterError as refusal:
+        _say(str(refusal))
+        code = 2
+    except BrokenPipeError:  # the reader of our output went away: not a fault
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except MemoryError:
+        _say("not enough memory for these data; evaluate fewer rows or fewer metrics at a time")
+        code = 2
+    except OSError as fault:
+        _say(f"{fault.filename or 'the system'}: {fault.strerror or fault}")
+        code = 2
+    except Exception as fault:
+        if os.environ.get("EPIMETER_TRACE"):
+            raise
+        _say(f"a fault of epimeter itself ({type(fault).__name__}: {fault}); EPIMETER_TRACE=1 shows where")
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"epimeter: {sentence}", err=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report as text: what it says in one sentence, the numbers, the diagram, the cautions."""
+
+from __future__ import annotations
+
+from epimeter.card import find
+from epimeter.report.diagram import diagram
+from epimeter.report.measurement import Measurement, Report
+
+READS = {"lower": "lower is better", "higher": "higher is better", "signed": "signed", "none": ""}
+
+
+def text(report: Report) -> str:
+    """The whole report for a terminal."""
+    parts = [
+        _head(report),
+        _sentence(report),
+        "\n".join(_table(report)),
+        "Said against seen (● bin, · perfect, below: where the rows are)\n\n" + "\n".join(diagram(report.bins)),
+    ]
+    if report.cautions:
+        parts.append("Mind:\n" + "\n".join(f"  ! {caution}" for caution in report.cautions))
+    if report.left_out:
+        parts.append(
+            f"Not measured ({len(report.left_out)}):\n"
+            + "\n".join(f"  {name}: {reason}" for name, reason in report.left_out.items())
+        )
+    parts.append("What a number means, its equation and its pitfalls: epimeter metrics NAME")
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(report: Report) -> str:
+    name = str(report.source.get("name", ""))
+    rows = f"{report.n_rows:,} row{'s' if report.n_rows != 1 else ''}"
+    what = f"{report.n_classes} classes, top label" if report.kind == "class probabilities" else report.kind
+    used = report.source.get("columns")
+    columns = ", ".join(f"{role} = {column}" for role, column in used.items()) if isinstance(used, dict) else ""
+    return " · ".join(part for part in (f"epimeter {report.version}", name, rows, what, columns) if part)
+
+
+def _sentence(report: Report) -> str:
+    gap = report.mean_confidence - report.base_rate
+    verdict = (
+        "as sure as it is right, on average"
+        if abs(gap) < 0.005
+        else f"{'over' if gap > 0 else 'under'}-confident by {abs(gap) * 100:.1f} points, on average"
+    )
+    return f"Said {report.mean_confidence:.1%}, came true {report.base_rate:.1%}: {verdict}."
+
+
+def _table(report: Report) -> list[str]:
+    rows = [("metric", "value", "", "")]
+    for measurement in report:
+        card = find(measurement.metric).card
+        ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
+        rows.append((measurement.metric, shown(measurement), card.title, READS[card.direction] + ideal))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    return [
+        f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {title:<{widths[2]}}  {reads}".rstrip()
+        for name, value, title, reads in rows
+    ]
+
+
+def shown(measurement: Measurement) -> str:
+    """A value in six digits; a p-value beside a test statistic; a dash when undefined."""
+    if measurement.value is None:
+        return "–"
+    value = f"{measurement.value:.6g}"
+    if measurement.interval is not None:
+        value += f" [{measurement.interval.low:.3g}, {measurement.interval.high:.3g}]"
+    p_value = measurement.fields.get("p_value")
+    if isinstance(p_value, float) and p_value != measurement.value:
+        value += f" (p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.4f}'})"
+    return value

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cards into plain values and JSON schema: what command line, service and reference pages are made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from epimeter.card import Metric
+from epimeter.limits import Above, AtLeast, Between
+from epimeter.parameters import REQUIRED, Parameter
+from epimeter.results import plain
+
+DIRECTIONS = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "signed": "signed: the direction of the error is part of the value",
+    "none": "not a quality measure",
+}
+
+
+def described(metric: Metric[Any]) -> dict[str, Any]:
+    """Everything on the card and in the signature, as plain values."""
+    card = metric.card
+    low, high = card.range
+    return {
+        "name": card.name,
+        "title": card.title,
+        "family": card.family,
+        "summary": summary(metric),
+        "equation": card.equation,
+        "where": dict(card.where),
+        "range": [plain(low), plain(high)],
+        "range_text": f"[{'-inf' if low is None else f'{low:g}'}, {'inf' if high is None else f'{high:g}'}]",
+        "ideal": card.ideal,
+        "direction": DIRECTIONS[card.direction],
+        "matrix": card.matrix,
+        "streams": streams(metric),
+        "needs": list(card.needs),
+        "takes": list(card.takes),
+        "weighted": card.weighted,
+        "order": card.order,
+        "proper": card.proper,
+        "test": card.test,
+        "parameters": [_parameter(p) for p in metric.parameters.values()],
+        "returns": list(metric.returns),
+        "pitfalls": card.pitfalls,
+        "source": card.source,
+        "aliases": list(card.aliases),
+    }
+
+
+def summary(metric: Metric[Any]) -> str:
+    """What it measures, in one line."""
+    return (metric.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+
+
+def streams(metric: Metric[Any]) -> str:
+    """Whether it can be measured in one pass of bounded memory; follows from what it reads."""
+    if metric.reads is None:
+        return "no: it takes other columns"
+    return "exactly, in one pass" if metric.reads.streams else "no: it needs the rows"
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    default = None if parameter.default is REQUIRED else plain(parameter.default)
+    return {
+        "name": parameter.name,
+        "required": parameter.required,
+        "default": default,
+        "limit": "" if parameter.limit is None else str(parameter.limit),
+        "words": list(parameter.words),
+        "meaning": parameter.meaning,
+        "schema": json_schema(parameter),
+    }
+
+
+def json_schema(parameter: Parameter) -> dict[str, Any]:
+    """The JSON schema of one parameter."""
+    options: list[dict[str, Any]] = []
+    if parameter.words:
+        options.append({"enum": list(parameter.words)})
+    names = {int: "integer", float: "number", bool: "boolean", str: "string"}
+    for kind in parameter.kinds:
+        options.append({"type": names[kind], **_bounds(parameter.limit)})
+    if parameter.optional:
+        options.append({"type": "null"})
+    schema: dict[str, Any] = options[0] if len(options) == 1 else {"anyOf": options} if options else {}
+    if parameter.default is not REQUIRED:
+        schema = schema | {"default": plain(parameter.default)}
+    return schema | {"description": parameter.meaning}
+
+
+def _bounds(limit: AtLeast | Above | Between | None) -> dict[str, float]:
+    if isinstance(limit, AtLeast):
+        return {"minimum": limit.bound}
+    if isinstance(limit, Above):
+        return {"exclusiveMinimum": limit.bound}
+    if isinstance(limit, Between):
+        return {
+            "exclusiveMinimum" if limit.open_low else "minimum": limit.low,
+            "exclusiveMaximum" if limit.open_high else "maximum": limit.high,
+        }
+    return {}
