@@ -7,6 +7,10 @@ EpimeterError
 │   ├── UnknownMetricError (LookupError) no metric has that name
 │   └── MergeError                       two summaries of different recipes
 ├── UndefinedMetricError (ValueError)    the data are sound, the metric has no value on them
+├── TrustError                           keys, signatures, logs
+│   ├── VerificationError (ValueError)   a document, key, proof or log that must not be believed
+│   ├── KeyStoreError                    a key that cannot be kept, found or opened
+│   └── LogError                         a log that cannot be read, or must not be written
 └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 A message is one sentence: what must hold; what came, where; what to do, if we know.
@@ -64,3 +68,29 @@ class MissingExtraError(EpimeterError, ImportError):
         super().__init__(f"{what} needs {package}; install it with: pip install 'epimeter[{extra}]'")
         self.package = package
         self.extra = extra
+
+
+class TrustError(EpimeterError):
+    """What keys, signatures and logs refuse."""
+
+
+class VerificationError(TrustError, ValueError):
+    """A document, key, proof or log that must not be believed.
+
+    Attributes
+    ----------
+    code
+        The kind of fault in one word, for programs: `malformed`, `no_signature`, `untrusted_key`, `fork`.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class KeyStoreError(TrustError):
+    """A key that cannot be kept, found or opened."""
+
+
+class LogError(TrustError):
+    """A log that cannot be read, or must not be written."""
