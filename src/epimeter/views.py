@@ -14,6 +14,7 @@ probability a class. A metric says how it reads what was given:
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -127,15 +128,7 @@ class Multiclass(View):
 
     @cached_property
     def event(self) -> Binary:
-        right = np.empty(self.n_rows, np.uint8)
-        top = np.empty(self.n_rows, self.prob.dtype)
-        for start in range(0, self.n_rows, 8192):  # a block at a time: the matrix is read from memory once
-            rows = slice(start, start + 8192)
-            block = self.prob[rows]
-            guess = block.argmax(axis=1)
-            right[rows] = guess == self.true[rows]
-            top[rows] = block[np.arange(len(block)), guess]
-        return Binary(right, top, self.weight, self.columns)
+        return Binary((self.guess == self.true).view(np.uint8), self.top, self.weight, self.columns)
 
     @property
     def classes(self) -> Multiclass:
@@ -145,6 +138,11 @@ class Multiclass(View):
     def guess(self) -> NDArray[np.intp]:
         """The class of largest probability, the first on ties."""
         return self.prob.argmax(axis=1)
+
+    @cached_property
+    def top(self) -> NDArray[Any]:
+        """The largest probability of each row."""
+        return self.prob[np.arange(self.n_rows), self.guess]
 
     @cached_property
     def picked(self) -> Floats:
@@ -185,19 +183,33 @@ def view(
         raise InputError(f"y_true and y_prob must have the same length; got {len(true)} and {len(prob)}")
     if len(prob) == 0:
         raise InputError("y_true and y_prob must have at least one row; got none")
-    if probabilities:
+    scanned = _scan(prob) if probabilities and prob.ndim == 2 else None
+    if probabilities and scanned is None:
         _check_probabilities(prob, "y_prob")
-    else:
+    elif not probabilities:
         _check_finite(prob, "y_prob")
     weight = None if sample_weight is None else weights(sample_weight, len(prob))
     extra = {name: _column(values, name, len(prob)) for name, values in columns.items() if values is not None}
     if prob.ndim == 1:
         _check_classes(true, 2)
         return Binary(_frozen(true.astype(np.uint8, copy=False)), _frozen(prob), weight, extra)
-    if probabilities:
+    if probabilities and scanned is None:
         _check_row_sums(prob)
     _check_classes(true, prob.shape[1])
-    return Multiclass(_frozen(true.astype(np.intp, copy=False)), _frozen(prob), weight, extra)
+    made = Multiclass(_frozen(true.astype(np.intp, copy=False)), _frozen(prob), weight, extra)
+    if scanned is not None:
+        made.__dict__["top"], made.__dict__["guess"] = scanned  # what the cached properties would compute
+    return made
+
+
+def _scan(prob: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
+    """Top labels of a large sound matrix from one compiled pass; None leaves the work to numpy."""
+    loaded = "epimeter.matrix_scan" in sys.modules
+    if prob.size < (1 << 16 if loaded else 1 << 21) or not prob.flags.c_contiguous:
+        return None
+    from epimeter.matrix_scan import scan
+
+    return scan(prob, ROW_SUM_TOLERANCE)
 
 
 def weights(values: Any, n_rows: int, name: str = "sample_weight") -> Floats:
