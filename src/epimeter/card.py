@@ -113,7 +113,10 @@ class Metric(Generic[R]):
     def __call__(self, *columns: Any, **choices: Any) -> R:
         """Validate, summarise, compute. Columns first (`y_true`, `y_prob`), everything else by keyword."""
         if self.reads is None:
-            check(self.name, parameters_of(self.compute), choices)
+            known = parameters_of(self.compute)
+            # A function that ends in **rest hands the rest on to another metric, which doubts it.
+            hands_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(self.compute).parameters.values())
+            check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
             return self.compute(*columns, **choices)
         view, recipe, rest = self.prepare(*columns, **choices)
         return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)

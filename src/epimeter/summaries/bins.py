@@ -45,15 +45,10 @@ class BinTotals:
             )
         if type(self.weight) is not type(other.weight):
             raise MergeError("cannot merge weighted and unweighted totals; give both weights, or neither")
-        return type(self)(
-            self.count + other.count,
-            *(
-                getattr(self, name) + getattr(other, name)
-                for name in self.__dataclass_fields__
-                if name not in ("count", "edges")
-            ),
-            edges=self.edges,
-        )
+        sums = {
+            name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__ if name != "edges"
+        }
+        return type(self)(**sums, edges=self.edges)
 
     @property
     def filled(self) -> NDArray[np.bool_]:
