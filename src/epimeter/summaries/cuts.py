@@ -46,9 +46,15 @@ def mass_index(prob: NDArray[Any], bins: int) -> Indices:
     return index
 
 
-def area_index(prob: NDArray[Any], bins: int) -> Indices:
+def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> Indices:
     """Bins of equal area, width x count: equal steps of the cumulated square root (catalogue, ece_ea)."""
+    if weight is not None and not weight.all():  # a row of weight zero must not widen the range
+        index = np.zeros(len(prob), np.intp)
+        index[weight > 0] = area_index(prob[weight > 0], bins, weight[weight > 0])
+        return index
     level, place, count = np.unique(prob.astype(np.float64), return_inverse=True, return_counts=True)
+    if weight is not None:
+        count = np.bincount(place.ravel(), weights=weight)
     if len(level) == 1:
         return np.zeros(len(prob), np.intp)
     step = np.sqrt(np.diff(level) * (count[1:] + count[:-1]) / 2)
@@ -63,7 +69,7 @@ def pieces(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Cut) -
     if binning == "width":
         return Pieces(everything, width_index(prob, bins), weight)
     if binning == "area":
-        return Pieces(everything, area_index(prob, bins), weight)
+        return Pieces(everything, area_index(prob, bins, weight), weight)
     if weight is None:
         return Pieces(everything, mass_index(prob, bins), None)
     return _weighted_mass(prob, weight, bins)
