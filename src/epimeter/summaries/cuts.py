@@ -59,8 +59,8 @@ def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> I
         return np.zeros(len(prob), np.intp)
     step = np.sqrt(np.diff(level) * (count[1:] + count[:-1]) / 2)
     grown = np.concatenate([[0.0], np.cumsum(step)])
-    index = np.floor(bins * grown / grown[-1] + 1e-9).astype(np.intp)
-    return np.minimum(index, bins - 1)[place.ravel()]
+    steps: Indices = np.floor(bins * grown / grown[-1] + 1e-9).astype(np.intp)
+    return np.minimum(steps, bins - 1)[place.ravel()]
 
 
 def pieces(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Cut) -> Pieces:
