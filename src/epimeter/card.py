@@ -114,10 +114,11 @@ class Metric(Generic[R]):
         """Validate, summarise, compute. Columns first (`y_true`, `y_prob`), everything else by keyword."""
         if self.reads is None:
             known = parameters_of(self.compute)
+            named = self._own_columns(columns, choices)
             # A function that ends in **rest hands the rest on to another metric, which doubts it.
             hands_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(self.compute).parameters.values())
             check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
-            return self.compute(*columns, **choices)
+            return self.compute(*columns, **choices) if named is None else self.compute(**named, **choices)
         view, recipe, rest = self.prepare(*columns, **choices)
         return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)
 
@@ -161,6 +162,22 @@ class Metric(Generic[R]):
         if len(columns) > 2 or len(named) < 2:
             raise InputError(f"{self.name} takes two columns, y_true and y_prob, then keywords; got {len(columns)}")
         return named["y_true"], named["y_prob"]
+
+    def _own_columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> dict[str, Any] | None:
+        """The columns of a metric that reads no summary, given by place or by name; None if it takes any number."""
+        taken = inspect.signature(self.compute).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in taken):
+            return None
+        own = [p for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD]
+        named = dict(zip((p.name for p in own), columns, strict=False))
+        twice = [name for name in named if name in choices]
+        named |= {p.name: choices.pop(p.name) for p in own if p.name in choices}
+        missing = [p.name for p in own if p.default is p.empty and p.name not in named]
+        if len(columns) > len(own) or missing or twice:
+            wanted = ", ".join(p.name for p in own)
+            fault = f"{missing[0]} is missing" if missing else f"{twice[0]} came twice" if twice else f"got {len(columns)}"
+            raise InputError(f"{self.name} takes the columns {wanted}, then keywords; {fault}")
+        return named
 
     def _weight(self, choices: dict[str, Any]) -> Any:
         weight = choices.pop("sample_weight", None)
