@@ -14,8 +14,7 @@ from epimeter.summaries import Bins, Rows
 MEASURABLE = [
     metric
     for metric in catalogue().values()
-    if metric.reads is not None and not any(p.required for p in metric.parameters.values())
-    and metric.name != "eice"
+    if metric.reads is not None and not any(p.required for p in metric.parameters.values()) and metric.name != "eice"
 ]
 SAMPLES = testing.samples()
 

@@ -175,7 +175,9 @@ class Metric(Generic[R]):
         missing = [p.name for p in own if p.default is p.empty and p.name not in named]
         if len(columns) > len(own) or missing or twice:
             wanted = ", ".join(p.name for p in own)
-            fault = f"{missing[0]} is missing" if missing else f"{twice[0]} came twice" if twice else f"got {len(columns)}"
+            fault = (
+                f"{missing[0]} is missing" if missing else f"{twice[0]} came twice" if twice else f"got {len(columns)}"
+            )
             raise InputError(f"{self.name} takes the columns {wanted}, then keywords; {fault}")
         return named
 

@@ -79,7 +79,8 @@ def parameters_of(thing: Any) -> dict[str, Parameter]:
     if score is not None:
         present = dict(thing.bound)
         return {
-            name: dataclasses.replace(p, default=present.get(name, p.default)) for name, p in _of_function(score).items()
+            name: dataclasses.replace(p, default=present.get(name, p.default))
+            for name, p in _of_function(score).items()
         }
     meanings = documented(type(thing))
     hints = get_type_hints(type(thing), include_extras=True)

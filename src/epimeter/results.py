@@ -42,7 +42,11 @@ def bin_table(finished: Any) -> BinTable | None:
     from epimeter.summaries.rows import BinnedRows
 
     if isinstance(finished, BinnedRows):
-        size, confidence, frequency = finished.size, finished.mean(finished.prob), finished.mean(finished.true)
+        size, confidence, frequency = (
+            finished.size,
+            finished.mean(finished.prob),
+            finished.mean(finished.true),
+        )
         count, edges = np.bincount(finished.bin, minlength=finished.bins), None
     elif isinstance(finished, BinTotals):
         size, confidence, frequency = finished.size, finished.confidence, finished.frequency
@@ -93,7 +97,12 @@ class Result:
 
     def attach(self, metric: str, parameters: Mapping[str, Any], n_rows: int, table: BinTable | None) -> None:
         """Put beside the numbers what influenced them; not fields, so results compare by their numbers."""
-        for name, value in (("metric", metric), ("parameters", parameters), ("n_rows", n_rows), ("table", table)):
+        for name, value in (
+            ("metric", metric),
+            ("parameters", parameters),
+            ("n_rows", n_rows),
+            ("table", table),
+        ):
             object.__setattr__(self, name, value)
 
     def __getitem__(self, name: str) -> Any:

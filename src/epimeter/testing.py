@@ -33,7 +33,11 @@ class Sample:
 
     def take(self, rows: Any) -> Sample:
         return Sample(
-            self.name, self.y_true[rows], self.y_prob[rows], {k: v[rows] for k, v in self.columns.items()}, self.perfect
+            self.name,
+            self.y_true[rows],
+            self.y_prob[rows],
+            {k: v[rows] for k, v in self.columns.items()},
+            self.perfect,
         )
 
 
@@ -82,6 +86,7 @@ def attempt(metric: Metric[Any], sample: Sample, **choices: Any) -> NDArray[np.f
 
 
 def assert_same(left: NDArray[np.float64] | None, right: NDArray[np.float64] | None, what: str) -> None:
+    """Hold two answers to each other, undefined ones included."""
     if left is None or right is None:
         assert left is None and right is None, f"{what}: defined on one side only"
         return
@@ -130,7 +135,9 @@ def counts_weights_as_copies(metric: Metric[Any], sample: Sample) -> None:
     weight[0] = max(1, weight[0])
     copies = sample.take(np.repeat(np.arange(n), weight))
     assert_same(
-        attempt(metric, sample, sample_weight=weight.astype(np.float64)), attempt(metric, copies), "weights as copies"
+        attempt(metric, sample, sample_weight=weight.astype(np.float64)),
+        attempt(metric, copies),
+        "weights as copies",
     )
 
 

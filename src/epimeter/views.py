@@ -107,9 +107,7 @@ class Binary(View):
     @cached_property
     def classes(self) -> Multiclass:
         prob = self.prob.astype(np.float64)
-        return Multiclass(
-            self.true.astype(np.intp), np.column_stack([1.0 - prob, prob]), self.weight, self.columns
-        )
+        return Multiclass(self.true.astype(np.intp), np.column_stack([1.0 - prob, prob]), self.weight, self.columns)
 
     @cached_property
     def picked(self) -> Floats:
@@ -341,7 +339,11 @@ def _check_probabilities(prob: NDArray[Any], name: str) -> None:
 def _check_row_sums(prob: NDArray[Any]) -> None:
     sums = prob.sum(axis=1, dtype=np.float64)
     _refuse(
-        np.abs(sums - 1) > ROW_SUM_TOLERANCE, sums, "y_prob", "rows must sum to 1 within 1e-6", shown="the sum of row"
+        np.abs(sums - 1) > ROW_SUM_TOLERANCE,
+        sums,
+        "y_prob",
+        "rows must sum to 1 within 1e-6",
+        shown="the sum of row",
     )
 
 

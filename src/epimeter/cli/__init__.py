@@ -41,7 +41,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="epimeter")
 def epimeter() -> None:
-    """A thermometer for what AI systems claim to know.
+    r"""A thermometer for what AI systems claim to know.
 
     \b
     epimeter demo                     a bundled data set, end to end

@@ -14,7 +14,9 @@ from epimeter.schema import described
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--family", help="Only one family: point, bin, kernel, curve, cumulative, detection, test, recalibration.")
+@click.option(
+    "--family", help="Only one family: point, bin, kernel, curve, cumulative, detection, test, recalibration."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def metrics(name: str | None, family: str | None, as_json: bool) -> None:
     """List every metric, or show the card of one: equation, range, parameters, pitfalls, source."""
@@ -60,7 +62,9 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
     lines.append(f"Matrix    {facts['matrix']}")
     lines.append(f"Streams   {facts['streams']}")
     if facts["needs"] or facts["takes"]:
-        lines.append(f"Columns   needs {', '.join(facts['needs']) or 'none'}; takes {', '.join(facts['takes']) or 'none'}")
+        lines.append(
+            f"Columns   needs {', '.join(facts['needs']) or 'none'}; takes {', '.join(facts['takes']) or 'none'}"
+        )
     lines.append(f"Weights   {'sample_weight' if facts['weighted'] else 'none are defined for it'}")
     if facts["parameters"]:
         lines += ["", "Parameters"]
@@ -73,7 +77,11 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
     if facts["returns"]:
         lines += ["", f"Returns   {', '.join(facts['returns'])}"]
     if facts["pitfalls"]:
-        lines += ["", "Pitfalls", *textwrap.wrap(facts["pitfalls"], 98, initial_indent="  ", subsequent_indent="  ")]
+        lines += [
+            "",
+            "Pitfalls",
+            *textwrap.wrap(facts["pitfalls"], 98, initial_indent="  ", subsequent_indent="  "),
+        ]
     lines += ["", "Source", *textwrap.wrap(facts["source"], 98, initial_indent="  ", subsequent_indent="  ")]
     if facts["aliases"]:
         lines += ["", f"Also called {', '.join(facts['aliases'])}"]

@@ -1,2 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholder docstring."""
+"""Every number with its uncertainty: intervals, tests, comparisons, sequential monitoring."""
+
+from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interval
+from epimeter.inference.consistency import consistency_test
+from epimeter.inference.multiplicity import adjust_p_values
+from epimeter.inference.permutation import paired_permutation_test
+from epimeter.inference.scales import adaptive_bins_test
+from epimeter.inference.sequential import CalibrationMonitor, confidence_sequence, sequential_calibration_test
+
+__all__ = [
+    "CalibrationMonitor",
+    "adaptive_bins_test",
+    "adjust_p_values",
+    "bootstrap_difference",
+    "bootstrap_interval",
+    "confidence_sequence",
+    "consistency_test",
+    "paired_permutation_test",
+    "sequential_calibration_test",
+]

@@ -42,7 +42,6 @@ def cautions(view: View, table: BinTable, made: Iterable[Measurement]) -> tuple[
     if cut:
         names = ", ".join(map(str, cut))
         found.append(
-            f"equal-mass cuts ({names} bins) go through equal confidences: "
-            "those values depend on the order of the rows"
+            f"equal-mass cuts ({names} bins) go through equal confidences: those values depend on the order of the rows"
         )
     return tuple(found)

@@ -128,9 +128,7 @@ def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, cho
         value = float(answer)
     table = getattr(answer, "table", None)
     if math.isnan(value):
-        return Measurement(
-            value=None, undefined=f"{metric.name} has no value on these data", table=table, **facts
-        )
+        return Measurement(value=None, undefined=f"{metric.name} has no value on these data", table=table, **facts)
     return Measurement(value=value, table=table, **facts)
 
 

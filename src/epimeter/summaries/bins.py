@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from epimeter.errors import MergeError
 from epimeter.limits import AtLeast
 from epimeter.summaries import fast, fixed, paired
+from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.cuts import Cut, pieces, width_index
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
@@ -90,9 +91,7 @@ class BinTotals:
 
     def of_class(self, number: int) -> BinTotals:
         """The totals of one class."""
-        return BinTotals(
-            self.count[number], self.weight[number], self.true[number], self.prob[number], self.edges
-        )
+        return BinTotals(self.count[number], self.weight[number], self.true[number], self.prob[number], self.edges)
 
 
 @dataclass(frozen=True)
@@ -146,6 +145,18 @@ class Bins(Recipe):
 
     def finish(self, summary: Any) -> Any:
         return summary if self.streams else self._totals(summary.view)
+
+    def atoms(self, view: View) -> Atoms | None:
+        if type(self) is not Bins or self.binning != "width" or view.weight is not None:
+            return None
+        index = width_index(view.prob, self.bins)
+        high, low = halves(fixed.scaled(view.prob))
+        return Atoms.of(index, self.bins, [np.ones_like(high), view.true, high, low], self._assembled)
+
+    def _assembled(self, totals: NDArray[np.int64]) -> BinTotals:
+        count, true, high, low = totals.T
+        edges = np.arange(self.bins + 1) / self.bins
+        return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), whole(high, low), edges)
 
     def _totals(self, view: View) -> BinTotals:
         assert isinstance(view, Binary)
@@ -215,9 +226,7 @@ class ClassBins(Bins):
             return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
         return _stacked(
             [
-                super(ClassBins, self)._totals(
-                    Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight)
-                )
+                super(ClassBins, self)._totals(Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight))
                 for k in range(view.n_classes)
             ]
         )

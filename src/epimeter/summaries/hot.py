@@ -197,3 +197,23 @@ def _at(prob: NDArray[Any], rows: Integers, before: Integers, offset: Integers, 
         return 1.0
     cell = int(np.searchsorted(before, position, side="right")) - 1
     return float(prob[rows[offset[cell] + position - before[cell]]])
+
+
+@njit(nogil=True, cache=True)
+def weighed(counts, start, columns, into):  # type: ignore[no-untyped-def]
+    """Add the columns of atoms, each row as often as `counts` says, cell by cell."""
+    for c in range(len(start) - 1):
+        here = counts[start[c] : start[c + 1]]
+        for k in range(len(columns)):
+            column = columns[k, start[c] : start[c + 1]]
+            total = np.int64(0)
+            for i in range(len(here)):
+                total += np.int64(here[i]) * np.int64(column[i])
+            into[c, k] += total
+
+
+@njit(nogil=True, cache=True)
+def count_draws(uniform, n, counts):  # type: ignore[no-untyped-def]
+    """Count the rows floor(u * n) that random numbers draw."""
+    for j in range(len(uniform)):
+        counts[np.uint64(uniform[j] * n)] += np.int32(1)

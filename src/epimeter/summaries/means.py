@@ -6,14 +6,15 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
 from epimeter.summaries import fixed, paired
+from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Recipe
@@ -22,7 +23,7 @@ from epimeter.views import Reading, View
 Floats = NDArray[np.float64]
 Score = Callable[..., Floats]
 
-LARGE = 2.0**32
+LARGE = 2.0**30
 """Scores from here on are added as doubles: they occur only where a score diverges (1/c at tiny c)."""
 
 
@@ -89,9 +90,25 @@ class MeanOf(Recipe):
         }
         return keywords | dict(self.bound)
 
-    def choosing(self, **choices: Any) -> MeanOf:
+    def choosing(self, **choices: Any) -> Self:
         settled = {name: _hashable(value) for name, value in (dict(self.bound) | choices).items()}
-        return MeanOf(self.score, self.how, tuple(sorted(settled.items())))
+        return replace(self, bound=tuple(sorted(settled.items())))
+
+    def atoms(self, view: View) -> Atoms | None:
+        if view.weight is not None:
+            return None
+        scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        if not (np.abs(scores) < LARGE).all():  # infinite or huge scores are not sums of small whole numbers
+            return None
+        units, steps = fixed.split(scores)
+        high, low = halves(steps)
+
+        def assemble(totals: NDArray[np.int64]) -> Mean:
+            count, whole_units, highs, lows = totals[0]
+            total = whole(highs, lows) + Fixed.of_counts(np.asarray(whole_units))
+            return Mean(Fixed.of_counts(np.asarray(count)), total, 0.0, 0, 0, int(count), view.n_classes)
+
+        return Atoms.of(None, 1, [np.ones_like(high), units, high, low], assemble)
 
     def summarise(self, view: View) -> Mean:
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)

@@ -56,7 +56,8 @@ def two_sum(left: Any, right: Any) -> tuple[Any, Any]:
 
 def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
     """Totals of weight * value by cell, for values of size up to 1."""
-    scale = 2.0 ** np.ceil(np.log2(weight.max())) if weight.max() > 0 else 1.0
+    largest = weight.max(initial=0.0)  # of no rows: a chunk may hold nothing but rows of weight zero
+    scale = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
     share = weight / scale  # a power of two: exact
     product = share * values
     # Veltkamp and Dekker: the rounding error of the product, exactly.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+from epimeter.summaries.atoms import Atoms
 from epimeter.views import Reading, View
 
 
@@ -35,6 +36,10 @@ class Recipe:
     def of(self, view: View) -> Any:
         """The finished summary of a view, in one step."""
         return self.finish(self.summarise(view.read_as(self.reading)))
+
+    def atoms(self, view: View) -> Atoms | None:
+        """What each row adds, where the summary is a sum of whole numbers; None where it is not."""
+        return None
 
     def choices(self) -> dict[str, Any]:
         """The parameters this recipe takes, with their present values."""

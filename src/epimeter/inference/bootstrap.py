@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bootstrap intervals: of a metric, and of the difference of two models on the same rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric as card
+from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.inference import draws as random
+from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.limits import AtLeast, Between
+from epimeter.results import Result
+from epimeter.views import View, view
+
+Floats = NDArray[np.float64]
+Method = Literal["basic", "percentile", "bca"]
+Level = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap(Result):
+    """A value and its interval; `units` counts what was resampled, rows or groups of rows."""
+
+    value: float
+    low: float
+    high: float
+    se: float
+    bias: float
+    units: int
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What is drawn: rows within strata, or whole groups of rows.
+
+    `members` lists the things drawn, stratum after stratum; place j of a replicate draws one of the `size[j]` things
+    from `offset[j]` on. A thing is a row, or with `groups` all rows from `start[thing]` to `start[thing + 1]`.
+    """
+
+    members: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    size: NDArray[np.int64]
+    start: NDArray[np.int64] | None
+
+    @property
+    def width(self) -> int:
+        return len(self.offset)
+
+    def draw(
+        self, seed: int, replicate: int, n_rows: int, in_order: bool, compiled: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """How often a replicate draws each row; with `in_order` also the rows as they were drawn."""
+        counts, chosen = np.zeros(n_rows, np.int32), []
+        simple = self.start is None and self.width == n_rows and int(self.size[0]) == n_rows
+        for part, uniform in random.row(seed, replicate, self.width):
+            if simple and compiled and not in_order:
+                from epimeter.summaries.hot import count_draws
+
+                count_draws(uniform, float(n_rows), counts)
+                continue
+            rows = self.rows(part, uniform)
+            counts += np.bincount(rows, minlength=n_rows).astype(np.int32)
+            chosen.append(rows)
+        return counts, np.concatenate(chosen) if in_order else np.empty(0, np.int64)
+
+    def rows(self, part: slice, uniform: Floats) -> NDArray[np.int64]:
+        """The rows that these random numbers draw."""
+        things = self.offset[part] + (uniform * self.size[part]).astype(np.int64)
+        if self.start is None:
+            return np.asarray(self.members[things])
+        count = self.start[things + 1] - self.start[things]
+        shift = np.repeat(self.start[things] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+        return self.members[np.arange(count.sum()) + shift]
+
+    def strata(self) -> list[NDArray[np.int64]]:
+        """The rows of each stratum; one a group where groups are drawn."""
+        borders = np.flatnonzero(np.concatenate([[True], self.offset[1:] != self.offset[:-1], [True]]))
+        return [np.arange(self.offset[a], self.offset[a] + self.size[a]) for a in borders[:-1]]
+
+    def without(self, thing: int) -> NDArray[np.int64]:
+        """All rows but those of one thing, in their order."""
+        keep = np.ones(len(self.members), bool)
+        if self.start is None:
+            keep[thing] = False
+        else:
+            keep[self.start[thing] : self.start[thing + 1]] = False
+        return np.sort(self.members[keep])
+
+
+def scheme(n_rows: int, stratify: Any, groups: Any) -> Scheme:
+    """How to draw: strata in ascending order of their label, rows of a stratum in input order."""
+    if groups is not None:
+        if stratify is not None:
+            raise InputError("stratify and groups cannot be given together; groups are drawn whole", field="groups")
+        label = _labels(groups, n_rows, "groups")
+        order = np.argsort(label, kind="stable")
+        start = np.concatenate([np.flatnonzero(np.diff(label[order], prepend=-1)), [n_rows]])
+        number = len(start) - 1
+        if number < 2:
+            raise UndefinedMetricError(f"resampling groups needs at least 2 of them; got {number}")
+        return Scheme(order, np.zeros(number, np.int64), np.full(number, number), start)
+    if stratify is None:
+        return Scheme(np.arange(n_rows), np.zeros(n_rows, np.int64), np.full(n_rows, n_rows), None)
+    label = _labels(stratify, n_rows, "stratify")
+    order = np.argsort(label, kind="stable")
+    size = np.bincount(label)
+    return Scheme(order, np.repeat(np.concatenate([[0], np.cumsum(size)[:-1]]), size), np.repeat(size, size), None)
+
+
+def _labels(values: Any, n_rows: int, name: str) -> NDArray[np.int64]:
+    labels = np.asarray(values)
+    if labels.shape != (n_rows,):
+        raise InputError(f"{name} must have one label per row, {n_rows}; got shape {labels.shape}", field=name)
+    return np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def bootstrapped(
+    views: Sequence[View],
+    statistics: Sequence[Statistic],
+    plan: Scheme,
+    draws: int,
+    seed: int,
+    threads: int | None = None,
+) -> Floats:
+    """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws."""
+    recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
+    atoms = [{recipe: recipe.atoms(v.read_as(recipe.reading)) for recipe in recipes} for v in views]
+    compiled = draws * views[0].n_rows >= WORTH_COMPILING
+    needs_rows = any(s.recipe is None or atoms[0][s.recipe] is None for s in statistics)
+
+    def one(replicate: int) -> Floats:
+        counts, chosen = plan.draw(seed, replicate, views[0].n_rows, needs_rows, compiled)
+        answers = np.empty((len(views), len(statistics)))
+        for v, (given, of_view) in enumerate(zip(views, atoms, strict=True)):
+            taken = given.take(chosen) if needs_rows else given
+            made = {r: a.assemble(a.totals(counts, compiled)) for r, a in of_view.items() if a is not None}
+            for s, statistic in enumerate(statistics):
+                try:
+                    if statistic.recipe in made:
+                        answers[v, s] = statistic.of_summary(made[statistic.recipe])
+                    else:
+                        answers[v, s] = statistic.of_view(taken)
+                except UndefinedMetricError as reason:
+                    raise UndefinedMetricError(
+                        f"{statistic.name} is not defined on replicate {replicate}: {reason}. "
+                        "Stratify by the label to keep both classes in every replicate"
+                    ) from reason
+        return answers
+
+    return np.stack(random.replicates(draws, one, threads))
+
+
+def ends(value: float, drawn: Floats, level: float, method: Method, jackknife: Any = None) -> tuple[float, float]:
+    """The ends of a bootstrap interval from its replicates."""
+    alpha = 1 - level
+    if method == "bca":
+        low, high = _bca_places(value, drawn, alpha, jackknife())
+    else:
+        low, high = alpha / 2, 1 - alpha / 2
+    with np.errstate(invalid="ignore"):
+        quantiles = np.quantile(drawn, [low, high])
+    if method == "basic":
+        return 2 * value - float(quantiles[1]), 2 * value - float(quantiles[0])
+    return float(quantiles[0]), float(quantiles[1])
+
+
+def _bca_places(value: float, drawn: Floats, alpha: float, left_out: list[Floats]) -> tuple[float, float]:
+    """Efron 1987: quantiles moved by the bias z_0 and the acceleration of the jackknife."""
+    from scipy.special import ndtr, ndtri
+
+    number = len(drawn)
+    share = ((drawn < value).sum() + 0.5 * (drawn == value).sum()) / number
+    z0 = float(ndtri(np.clip(share, 1 / (2 * number), 1 - 1 / (2 * number))))
+    cubes = squares = 0.0
+    for theta in left_out:
+        size = len(theta)
+        u = (size - 1) * (theta.mean() - theta)
+        cubes += float((u**3).sum()) / size**3
+        squares += float((u**2).sum()) / size**2
+    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    places = []
+    for q in (alpha / 2, 1 - alpha / 2):
+        w = z0 + float(ndtri(q))
+        denominator = 1 - acceleration * w
+        places.append((1.0 if w > 0 else 0.0) if denominator <= 0 else float(ndtr(z0 + w / denominator)))
+    return places[0], places[1]
+
+
+def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
+    """The statistic without each thing that is drawn, stratum by stratum."""
+    atoms = statistic.atoms(view) if plan.start is None else None
+    if atoms is None:
+        return [
+            np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum])
+            for stratum in plan.strata()
+        ]
+    everything = atoms.totals(np.ones(view.n_rows, np.int32), compiled=False)
+    cell = np.repeat(np.arange(atoms.n_cells), np.diff(atoms.start))
+    place = np.arange(view.n_rows) if atoms.order is None else np.argsort(atoms.order)
+
+    def without(row: int) -> float:
+        totals = everything.copy()
+        totals[cell[place[row]]] -= atoms.columns[:, place[row]]
+        return statistic.of_summary(atoms.assemble(totals))
+
+    return [np.array([without(int(plan.members[thing])) for thing in stratum]) for stratum in plan.strata()]
+
+
+INTERVAL = (
+    r"\text{percentile: }[Q(\tfrac a2),Q(1-\tfrac a2)],\ \text{basic: }[2\hat\theta-Q(1-\tfrac a2),2\hat\theta-Q(\tfrac a2)],\ "
+    r"\text{bca: }[Q(\Phi(w_{a/2})),Q(\Phi(w_{1-a/2}))],\ w_q=z_0+\frac{z_0+z_q}{1-\hat a(z_0+z_q)}"
+)
+SYMBOLS = {
+    "Q(q)": "q-quantile of the replicates, linear between order statistics",
+    "a": "1 - level",
+    "z_0": "normal quantile of the share of replicates below the value",
+    "â": "acceleration, from the jackknife",
+}
+BIAS = (
+    "Plug-in metrics such as ece are biased upwards and resampling adds the same bias once more: percentile intervals lie "
+    "too high (simulated coverage of a 95 % interval of the 10-bin ece of a calibrated model, N = 500: percentile 0 %, "
+    "bca 0 %, basic 52 %). For a test use consistency_test, for an interval of the squared error l2_ece_ci."
+)
+
+
+@card(
+    title="Bootstrap interval of a metric",
+    family="test",
+    equation=INTERVAL,
+    where=SYMBOLS,
+    source="Efron 1979; Efron 1987 (BCa); Davison and Hinkley 1997 (basic); Lane 2025 s2.5",
+    direction="none",
+    test="resampling",
+    pitfalls=BIAS,
+    aliases=("percentile bootstrap", "basic bootstrap", "bca", "stratified bootstrap"),
+)
+def bootstrap_interval(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    metric: Any = "ece",
+    metric_params: Any = None,
+    level: Level = 0.95,
+    method: Method = "basic",
+    stratify: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    draws: Annotated[int, AtLeast(2)] = 1999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Bootstrap:
+    """An interval for a metric by drawing the rows again.
+
+    Parameters
+    ----------
+    metric
+        Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
+    metric_params
+        Parameters of that metric.
+    level
+        Nominal coverage.
+    method
+        How the replicates become an interval: ``basic``, ``percentile`` or ``bca``.
+    stratify
+        One stratum label a row; every replicate keeps the size of every stratum.
+    groups
+        One label a row; rows of one label (repeats of one question) are drawn together, as one piece of evidence.
+    sample_weight
+        Weights that travel with their rows.
+    draws
+        Number of replicates.
+    seed
+        Seed of PCG64.
+    threads
+        How many threads draw; the answer does not depend on it.
+    """
+    given = view(y_true, y_prob, sample_weight=sample_weight)
+    statistic = Statistic.of(metric, metric_params)
+    plan = scheme(given.n_rows, stratify, groups)
+    value = statistic.of_view(given)
+    drawn = bootstrapped([given], [statistic], plan, draws, seed, threads)[:, 0, 0]
+    low, high = ends(value, drawn, level, method, lambda: jackknifed(given, statistic, plan))
+    return summary(value, low, high, drawn, plan.width)
+
+
+@card(
+    title="Paired bootstrap interval of a difference of two models",
+    family="test",
+    equation=r"\hat\theta=T(y,p^a)-T(y,p^b);\ \text{rows }(y_i,p^a_i,p^b_i)\text{ are resampled together};\ "
+    + INTERVAL,
+    where=SYMBOLS,
+    source="Efron and Tibshirani 1993; Lane 2025 s2.4, s2.5",
+    ideal=0.0,
+    direction="signed",
+    test="resampling",
+    pitfalls="Positive means that the first model has the larger value. " + BIAS,
+    aliases=("paired bootstrap",),
+)
+def bootstrap_difference(
+    y_true: Any,
+    prob_a: Any,
+    prob_b: Any,
+    *,
+    metric: Any = "ece",
+    metric_params: Any = None,
+    level: Level = 0.95,
+    method: Method = "basic",
+    stratify: Any = None,
+    groups: Any = None,
+    draws: Annotated[int, AtLeast(2)] = 1999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Bootstrap:
+    """An interval for the difference of two models measured on the same rows.
+
+    Parameters
+    ----------
+    metric, metric_params, level, method, stratify, groups, draws, seed, threads
+        As in bootstrap_interval.
+    """
+    first, second = view(y_true, prob_a), view(y_true, prob_b)
+    statistic = Statistic.of(metric, metric_params)
+    plan = scheme(first.n_rows, stratify, groups)
+    value = statistic.of_view(first) - statistic.of_view(second)
+    pair = bootstrapped([first, second], [statistic], plan, draws, seed, threads)[:, :, 0]
+    drawn = pair[:, 0] - pair[:, 1]
+
+    def left_out() -> list[Floats]:
+        parts = zip(jackknifed(first, statistic, plan), jackknifed(second, statistic, plan), strict=True)
+        return [a - b for a, b in parts]
+
+    low, high = ends(value, drawn, level, method, left_out)
+    return summary(value, low, high, drawn, plan.width)
+
+
+def summary(value: float, low: float, high: float, drawn: Floats, units: int) -> Bootstrap:
+    """The result of a bootstrap from its replicates."""
+    with np.errstate(invalid="ignore"):
+        spread, centre = float(np.std(drawn, ddof=1)), float(np.mean(drawn))
+    bias = centre - value if math.isfinite(centre) else math.nan
+    return Bootstrap(value=value, low=low, high=high, se=spread, bias=bias, units=units)

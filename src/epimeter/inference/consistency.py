@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the model calibrated? Labels are drawn from its own probabilities, and the metric is compared with theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric as card
+from epimeter.errors import InputError
+from epimeter.inference import draws as random
+from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.limits import AtLeast, Between
+from epimeter.results import Result
+from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import Binary, Multiclass, View, view
+
+Floats = NDArray[np.float64]
+Alternative = Literal["greater", "less", "two-sided"]
+Alpha = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsistencyTest(Result):
+    """The metric on the data, its Monte-Carlo p-value and the critical values of the test."""
+
+    value: float
+    p_value: float
+    threshold: float
+    lower: float
+    upper: float
+    reject: int
+    null_mean: float
+    null_sd: float
+
+
+def redrawn(
+    given: View,
+    statistics: Sequence[Statistic],
+    draws: int,
+    seed: int,
+    resample: bool,
+    threads: int | None = None,
+) -> Floats:
+    """The statistics of every null replicate, shape (draws, statistics); all share the same labels.
+
+    Where a metric is a sum of atoms, a replicate is one vector of counts: each row adds its atom for label 0, and the
+    rows that drew label 1 add the difference.
+    """
+    n = given.n_rows
+    width = 2 * n if resample else n
+    compiled = draws * n >= WORTH_COMPILING
+    pairs = _label_atoms(given, statistics)
+    needs_view = any(s.recipe is None or s.recipe not in pairs for s in statistics)
+    prob = given.prob.astype(np.float64)
+    running = np.cumsum(prob, axis=1)[:, :-1] if isinstance(given, Multiclass) else None
+    ones = np.ones(n, np.int32)
+    base = {} if resample else {r: zero.totals(ones, compiled) for r, (zero, _) in pairs.items()}
+
+    def one(replicate: int) -> Floats:
+        uniform = random.whole_row(seed, replicate, width)
+        rows: Any = (uniform[:n] * n).astype(np.int64) if resample else slice(None)
+        label = _labels(uniform[n:] if resample else uniform, prob[rows], None if running is None else running[rows])
+        made: dict[Recipe, Any] = {}
+        for recipe, (zero, difference) in pairs.items():
+            if resample:
+                hits = np.bincount(rows[label == 1], minlength=n).astype(np.int32)
+                drawn = np.bincount(rows, minlength=n).astype(np.int32)
+                totals = zero.totals(drawn, compiled) + difference.totals(hits, compiled)
+            else:
+                totals = base[recipe] + difference.totals(label.astype(np.int32), compiled)
+            made[recipe] = zero.assemble(totals)
+        fresh = _relabelled(given, label, rows) if needs_view else given
+        return np.array([s.of_summary(made[s.recipe]) if s.recipe in made else s.of_view(fresh) for s in statistics])
+
+    return np.stack(random.replicates(draws, one, threads))
+
+
+def _label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, tuple[Atoms, Atoms]]:
+    """For each recipe of atoms: what a row adds with label 0, and what label 1 adds to that. Vectors only."""
+    if not isinstance(given, Binary):
+        return {}
+    never = Binary(np.zeros(given.n_rows, np.uint8), given.prob)
+    always = Binary(np.ones(given.n_rows, np.uint8), given.prob)
+    pairs = {}
+    for statistic in statistics:
+        recipe = statistic.recipe
+        if recipe is None or given.weight is not None:
+            continue
+        zero, one = recipe.atoms(never.read_as(recipe.reading)), recipe.atoms(always.read_as(recipe.reading))
+        if zero is not None and one is not None:
+            pairs[recipe] = (zero, one.minus(zero))
+    return pairs
+
+
+def _labels(uniform: Floats, prob: Floats, running: Floats | None) -> NDArray[np.int64]:
+    """Binary: 1 if u < p. Classes: how many of the running sums are at most u."""
+    if running is None:
+        return (uniform < prob).astype(np.int64)
+    return np.asarray((uniform[:, None] >= running).sum(axis=1))
+
+
+def _relabelled(given: View, label: NDArray[np.int64], rows: Any) -> View:
+    taken = given.take(rows)
+    return type(given)(label.astype(given.true.dtype), taken.prob, taken.weight, taken.columns)
+
+
+@card(
+    title="Monte-Carlo test of perfect calibration",
+    family="test",
+    equation=r"y^*_i\sim P(\cdot\mid p_i),\ T^*_r=T(y^*,p),\ p_{ge}=\frac{1+\#\{T^*_r\ge T\}}{R+1},\ "
+    r"p_{le}=\frac{1+\#\{T^*_r\le T\}}{R+1},\ upper=T^*_{(R-m)},\ lower=T^*_{(m+1)},\ m=\lfloor\alpha'(R+1)\rfloor-1",
+    where={
+        "T": "the metric on the data",
+        "R": "draws",
+        "T*_(k)": "k-th smallest replicate",
+        "α'": "alpha, or alpha/2 when two-sided",
+    },
+    source="Bröcker and Smith 2007; Vaicenavicius et al. 2019 AISTATS; +1 as Phipson and Smyth 2010; Lane 2025 s2.4",
+    direction="higher",
+    test="resampling",
+    pitfalls="With resample=True, as published, the test is only approximate and wrong for metrics that react to ties: keep "
+    "the predictions (the default) for a test that is valid at every N. A small p-value says that the model is not "
+    "perfectly calibrated, not that the error matters.",
+    aliases=("consistency resampling", "consistency sampling"),
+)
+def consistency_test(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    metric: Any = "ece",
+    metric_params: Any = None,
+    alternative: Alternative = "greater",
+    alpha: Alpha = 0.05,
+    draws: Annotated[int, AtLeast(1)] = 999,
+    seed: int = 0,
+    resample: bool = False,
+    threads: int | None = None,
+) -> ConsistencyTest:
+    """Test of perfect calibration with any metric, by redrawing the labels.
+
+    Parameters
+    ----------
+    metric
+        Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
+    metric_params
+        Parameters of that metric.
+    alternative
+        Which side speaks against calibration: ``greater``, ``less`` or ``two-sided``.
+    alpha
+        Level of the test.
+    draws
+        Number of null replicates; (draws + 1) alpha should be a whole number.
+    seed
+        Seed of PCG64.
+    resample
+        True draws the predictions with replacement first, as published; False keeps them, which makes the test exact.
+    threads
+        How many threads draw; the answer does not depend on it.
+    """
+    given = view(y_true, y_prob)
+    side = alpha / 2 if alternative == "two-sided" else alpha
+    m = tail_count(side, draws)
+    statistic = Statistic.of(metric, metric_params)
+    value = statistic.of_view(given)
+    drawn = np.sort(redrawn(given, [statistic], draws, seed, resample, threads)[:, 0])
+    above = (1 + int(random.at_least(drawn, value).sum())) / (draws + 1)
+    below = (1 + int(random.at_most(drawn, value).sum())) / (draws + 1)
+    p_value = {"greater": above, "less": below, "two-sided": min(1.0, 2 * min(above, below))}[alternative]
+    lower, upper = float(drawn[m]), float(drawn[draws - m - 1])
+    return ConsistencyTest(
+        value=value,
+        p_value=p_value,
+        threshold=lower if alternative == "less" else upper,
+        lower=lower,
+        upper=upper,
+        reject=int(p_value <= alpha),
+        null_mean=float(drawn.mean()),
+        null_sd=float(drawn.std(ddof=1)) if draws > 1 else math.nan,
+    )
+
+
+def tail_count(side: float, draws: int) -> int:
+    """m: how many replicates may lie beyond the critical value."""
+    if side * (draws + 1) < 1 - 1e-9:
+        needed = math.ceil(1 / side - 1 - 1e-9)
+        raise InputError(f"draws must be at least {needed} to reject at this level; got {draws}", field="draws")
+    return math.floor(side * (draws + 1) - 1 + 1e-9)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do two models differ? Their predictions are swapped row by row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric as card
+from epimeter.errors import InputError
+from epimeter.inference import draws as random
+from epimeter.inference.consistency import Alpha, Alternative
+from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.limits import AtLeast
+from epimeter.results import Result
+from epimeter.views import View, view
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermutationTest(Result):
+    """The difference of two models and its Monte-Carlo p-value."""
+
+    value: float
+    p_value: float
+    reject: int
+    null_mean: float
+    null_sd: float
+
+
+def swapped(first: View, second: View, statistic: Statistic, draws: int, seed: int, threads: int | None) -> Floats:
+    """The difference of the metric after swapping the predictions of about half of the rows, for every replicate."""
+    n = first.n_rows
+    compiled = draws * n >= WORTH_COMPILING
+    a, b = statistic.atoms(first), statistic.atoms(second)
+
+    def one(replicate: int) -> float:
+        swap = random.whole_row(seed, replicate, n) < 0.5
+        if a is not None and b is not None:
+            moved = swap.astype(np.int32)
+            kept = 1 - moved
+            left = a.totals(kept, compiled) + b.totals(moved, compiled)
+            right = a.totals(moved, compiled) + b.totals(kept, compiled)
+            return statistic.of_summary(a.assemble(left)) - statistic.of_summary(a.assemble(right))
+        mask = swap.reshape((n,) + (1,) * (first.prob.ndim - 1))
+        mixed = np.where(mask, second.prob, first.prob), np.where(mask, first.prob, second.prob)
+        values = [statistic.of_view(type(first)(first.true, prob, first.weight, first.columns)) for prob in mixed]
+        return values[0] - values[1]
+
+    return np.array(random.replicates(draws, one, threads))
+
+
+@card(
+    title="Paired permutation test of two models",
+    family="test",
+    equation=r"D=T(y,p^a)-T(y,p^b),\ D^*_r=T(y,\tilde p^a)-T(y,\tilde p^b),\ p=\frac{1+\#\{|D^*_r|\ge|D|\}}{R+1}",
+    where={"p̃": "the two predictions of a row change places if u < 1/2", "R": "draws"},
+    source="Fisher 1935; Good 2005; Lane 2025 s2.4",
+    ideal=0.0,
+    direction="signed",
+    test="resampling",
+    pitfalls="What is tested is exchangeability: two models with the same calibration error but different sharpness are not "
+    "exchangeable. Report bootstrap_difference beside it.",
+    aliases=("swap test", "randomisation test", "sign-flip test"),
+)
+def paired_permutation_test(
+    y_true: Any,
+    prob_a: Any,
+    prob_b: Any,
+    *,
+    metric: Any = "brier_score",
+    metric_params: Any = None,
+    alternative: Alternative = "two-sided",
+    alpha: Alpha = 0.05,
+    draws: Annotated[int, AtLeast(1)] = 999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> PermutationTest:
+    """Test whether two models measured on the same rows differ.
+
+    Parameters
+    ----------
+    metric
+        Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
+    metric_params
+        Parameters of that metric.
+    alternative
+        ``two-sided``, ``greater`` (the first model has the larger value) or ``less``.
+    alpha
+        Level of the test.
+    draws
+        Number of permutations.
+    seed
+        Seed of PCG64.
+    threads
+        How many threads draw; the answer does not depend on it.
+    """
+    first, second = view(y_true, prob_a), view(y_true, prob_b)
+    if first.prob.shape != second.prob.shape:
+        raise InputError(
+            f"both models must have predictions of one shape; got {first.prob.shape} and {second.prob.shape}"
+        )
+    statistic = Statistic.of(metric, metric_params)
+    value = statistic.of_view(first) - statistic.of_view(second)
+    drawn = swapped(first, second, statistic, draws, seed, threads)
+    if alternative == "two-sided":
+        reached = random.at_least(np.abs(drawn), abs(value))
+    elif alternative == "greater":
+        reached = random.at_least(drawn, value)
+    else:
+        reached = random.at_most(drawn, value)
+    p_value = (1 + int(reached.sum())) / (draws + 1)
+    return PermutationTest(
+        value=value,
+        p_value=p_value,
+        reject=int(p_value <= alpha),
+        null_mean=float(drawn.mean()),
+        null_sd=float(drawn.std(ddof=1)) if draws > 1 else math.nan,
+    )

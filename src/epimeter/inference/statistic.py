@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric as resampling sees it: a number of a view, and of any choice of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from epimeter.card import Metric, find
+from epimeter.errors import InputError
+from epimeter.results import Result
+from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import View
+
+WORTH_COMPILING = 4_000_000
+"""Rows times replicates from which the compiled loops pay for their loading."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A metric of the catalogue with its parameters settled, or a function (y_true, y_prob) -> number."""
+
+    name: str
+    metric: Metric[Any] | None
+    recipe: Recipe | None
+    choices: Mapping[str, Any]
+    function: Callable[..., float] | None
+
+    @classmethod
+    def of(cls, metric: str | Metric[Any] | Callable[..., float], parameters: Mapping[str, Any] | None) -> Statistic:
+        """The statistic of a name, a metric or a function."""
+        chosen = dict(parameters or {})
+        if isinstance(metric, str):
+            metric = find(metric)
+        if isinstance(metric, Metric):
+            if metric.reads is None:
+                raise InputError(f"{metric.name} takes other columns; it cannot be resampled by rows", field="metric")
+            recipe, rest = metric.settle(chosen)
+            return cls(metric.name, metric, recipe, rest, None)
+        if not callable(metric):
+            raise InputError(f"metric must be a name or a function; got {metric!r:.60}", field="metric")
+        return cls(getattr(metric, "__name__", "function"), None, None, chosen, metric)
+
+    def of_view(self, view: View) -> float:
+        """Its value on a view."""
+        if self.recipe is None:
+            assert self.function is not None
+            return float(self.function(view.true, view.prob, **self.choices))
+        return self.of_summary(self.recipe.summarise(view.read_as(self.recipe.reading)))
+
+    def of_summary(self, summary: Any) -> float:
+        """Its value from a summary of its recipe."""
+        assert self.metric is not None
+        assert self.recipe is not None
+        answer = self.metric.compute(self.recipe.finish(summary), **self.choices)
+        return answer.headline if isinstance(answer, Result) else float(answer)
+
+    def atoms(self, view: View) -> Atoms | None:
+        """The rows of a view as atoms, where its recipe is a sum of whole numbers."""
+        return None if self.recipe is None else self.recipe.atoms(view.read_as(self.recipe.reading))

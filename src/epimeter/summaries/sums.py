@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several sums over the rows in one pass, for metrics that are a ratio of sums or the root of one.
+
+A ratio or a root needs small totals to their last digits, so these sums are finer than those of `means`: what
+is rounded away in steps of 2^-44 is added up again in steps of 2^-88. Still nothing but integers are added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import MergeError
+from epimeter.summaries import fixed, paired
+from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.means import MeanOf
+from epimeter.summaries.paired import Paired
+from epimeter.views import View
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BLOCK = 1 << 20
+"""Numbers put into cells at a time."""
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Exact totals, one a cell: `coarse` in steps of 2^-44, `rest` what that leaves, in units of 2^-44."""
+
+    coarse: Fixed
+    rest: Fixed
+
+    def __add__(self, other: Fine) -> Fine:
+        return Fine(self.coarse + other.coarse, self.rest + other.rest)
+
+    def floats(self) -> Floats:
+        return np.asarray(self.coarse.floats() + self.rest.floats() * 2.0**-fixed.STEPS)
+
+
+Totals = Fine | Paired
+
+
+def fine(values: Floats, cell: Indices, n_cells: int) -> Fine:
+    """Totals by cell of numbers of size up to 2^40."""
+    units = np.rint(values)
+    part = values - units  # exact, and at most a half
+    rest = (part - fixed.scaled(part).astype(np.float64) * 2.0**-fixed.STEPS) * 2.0**fixed.STEPS
+    whole = np.bincount(cell, weights=units, minlength=n_cells).astype(np.int64)
+    return Fine(Fixed.of_counts(whole) + fixed.binned(part, cell, n_cells), fixed.binned(rest, cell, n_cells))
+
+
+def weighed(values: Floats, weight: Floats, cell: Indices, n_cells: int) -> Paired:
+    """Totals of weight * value by cell, for values of any size."""
+    largest = np.abs(values).max(initial=1.0)
+    size = 2.0 ** np.ceil(np.log2(largest))  # a power of two: exact
+    total = paired.binned(values / size, weight, cell, n_cells)
+    return Paired(total.high * size, total.low * size)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Totals of several columns, or of one column by label."""
+
+    weight: Totals
+    """Weight of the rows: one number, or one a label."""
+    total: Totals
+    """Sum of w x: one a column, or one a label."""
+    square: Totals | None
+    """Sum of w^2 x, which the variance of a weighted sum needs; only where the recipe asks for it."""
+    plus: NDArray[np.int64]
+    """Rows at +inf, left out of the totals."""
+    n_rows: int
+    n_classes: int
+
+    def merge(self, other: Sums) -> Sums:
+        if self.n_classes != other.n_classes:
+            raise MergeError(f"cannot merge sums over {self.n_classes} and over {other.n_classes} classes")
+        if type(self.weight) is not type(other.weight):
+            raise MergeError("cannot merge weighted and unweighted sums; give both weights, or neither")
+        return Sums(
+            self.weight + other.weight,  # type: ignore[operator]
+            self.total + other.total,  # type: ignore[operator]
+            None if self.square is None else self.square + other.square,  # type: ignore[operator]
+            self.plus + other.plus,
+            self.n_rows + other.n_rows,
+            self.n_classes,
+        )
+
+    @property
+    def size(self) -> Floats:
+        """Weight of the rows, their number when there are no weights."""
+        return self.weight.floats()
+
+    @property
+    def totals(self) -> Floats:
+        """Sum of w x, +inf where a row was."""
+        return np.where(self.plus > 0, np.inf, self.total.floats())
+
+    @property
+    def mean(self) -> Floats:
+        """Totals by weight; NaN for a label that no row has."""
+        size = self.size
+        size = np.broadcast_to(size, self.totals.shape)
+        return np.divide(self.totals, size, out=np.full(size.shape, np.nan), where=size > 0)
+
+    @property
+    def squares(self) -> Floats:
+        """Sum of w^2 x."""
+        assert self.square is not None
+        return np.asarray(self.square.floats())
+
+
+@dataclass(frozen=True)
+class SumsOf(MeanOf):
+    """Sums over the rows of the columns that a function of a view gives: shape (N,) or (N, columns).
+
+    The function's keyword parameters are parameters of the recipe, as in `MeanOf`.
+    """
+
+    squared: bool = False
+    by_label: bool = False
+    """One column, summed for each label by itself."""
+
+    def summarise(self, view: View) -> Sums:  # type: ignore[override]
+        values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        label, weight = np.asarray(view.true, np.intp), view.weight
+        if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
+            values, label, weight = values[weight > 0], label[weight > 0], weight[weight > 0]
+        rows = values.reshape(len(values), -1)
+        group = label if self.by_label else np.zeros(len(rows), np.intp)
+        n_groups = view.n_classes if self.by_label else 1
+        mass = _totals(np.ones((len(rows), 1)), weight, group, n_groups)
+        infinite = rows == np.inf
+        plain = np.where(infinite, 0.0, rows) if infinite.any() else rows
+        plus = np.bincount(group, weights=infinite[:, 0], minlength=n_groups) if self.by_label else
+        infinite.sum(axis=0)
+        return Sums(
+            mass,
+            _totals(plain, weight, group, n_groups),
+            _totals(plain, None if weight is None else weight**2, group, n_groups) if self.squared else None,
+            plus.astype(np.int64),
+            view.n_rows,
+            view.n_classes,
+        )
+
+
+def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) -> Totals:
+    """Totals of every column within every group, as many cells as there are groups times columns."""
+    n_columns = rows.shape[1]
+    n_cells = n_groups * n_columns
+    empty = np.zeros(0, np.intp)
+    whole: Any = fine(np.zeros(0), empty, n_cells)
+    if weight is not None:
+        whole = weighed(np.zeros(0), np.zeros(0), empty, n_cells)
+    step = max(1, BLOCK // n_columns)
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        cell = (group[start : start + step, None] * n_columns + np.arange(n_columns)).ravel()
+        if weight is None:
+            whole = whole + fine(block.ravel(), cell, n_cells)
+        else:
+            whole = whole + weighed(block.ravel(), np.repeat(weight[start : start + step], n_columns), cell,
+            n_cells)
+    return whole  # type: ignore[no-any-return]
+
+
+def row_mean(values: Floats, weight: Floats | None) -> float:
+    """The mean of kept rows, rounded once, whatever their order and size."""
+    if weight is None:
+        return math.fsum(values.tolist()) / len(values)
+    values, weight = values[weight > 0], weight[weight > 0]
+    return math.fsum((values * weight).tolist()) / math.fsum(weight.tolist())
