@@ -82,8 +82,8 @@ def mcm(
     """Worst Kuiper calibration error over subpopulations, each in units of its own standard deviation.
 
     Columns: `groups`, labels or a boolean matrix whose columns may overlap; `features`, numbers that a tree
-    of median splits cuts into nodes. With neither it is the statistic of ecce_r. `mcm_absolute` is NaN when the
-    ratio is infinite and every confidence of the whole sample is 0 or 1.
+    of median splits cuts into nodes. With neither it is the statistic of ecce_r. `mcm_absolute` is NaN when
+    the ratio is infinite and every confidence of the whole sample is 0 or 1.
 
     Parameters
     ----------
