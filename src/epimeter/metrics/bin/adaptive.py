@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with the debiased squared error: exact null moments and a Pearson III tail."""
+"""Tests with the debiased squared error: exact null moments and a Pearson III tail, or outcomes drawn anew."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.errors import UndefinedMetricError
+from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
-from epimeter.summaries import Ordered, OrderedRows
+from epimeter.summaries import Ordered, OrderedRows, Rows
+from epimeter.views import View
 
 Floats = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
 @metric(
     title="Adaptive T-Cal test",
     family="bin",
-    reads=Ordered(),
+    reads=Rows("event"),
     range=(0.0, 1.0),
     direction="higher",
     test="asymptotic",
@@ -106,16 +107,18 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
     },
     source="Lee, Huang, Hassani and Dobriban 2023 JMLR 24; Lane 2025 s4.12",
     pitfalls="The original draws 3,000 resamples for each scale; here the null moments are exact and the tail is "
-    "Pearson III, within 12 % at a tail of 1e-3. Bonferroni over the scales makes it conservative.",
+    "Pearson III, within 12 % at a tail of 1e-3. Bonferroni over the scales makes it conservative. With "
+    "method=resampling row i of the input takes the i-th random number of each draw, so a seed gives another p-value "
+    "when the rows are reordered, and weighted rows are refused.",
     aliases=("t-cal", "tcal"),
 )
 def t_cal(
-    rows: OrderedRows,
+    view: View,
     *,
     alpha: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.05,
     method: Literal["asymptotic", "resampling"] = "asymptotic",
     draws: Annotated[int, AtLeast(1)] = 3000,
-    seed: int = 0,
+    seed: Annotated[int, AtLeast(0)] = 0,
 ) -> AdaptiveTest:
     """Test of perfect calibration over all dyadic bin counts at once.
 
@@ -126,26 +129,67 @@ def t_cal(
     method
         ``asymptotic`` uses the exact null moments; ``resampling`` draws the null as the paper does.
     draws, seed
-        For ``resampling``.
+        For ``resampling``: null replicates, and the seed of PCG64.
     """
-    n = float(rows.mass.sum())
+    n = view.total_weight
     if n < 2:
         raise UndefinedMetricError(f"t_cal needs at least 2 rows; got {n:g}")
     levels = max(1, math.floor(2 * math.log2(n / math.sqrt(math.log(n)))))
-    scales = dyadic_scales(rows, levels)
-    found = [null_moments(sums) for sums in scales]
-    tails = [pearson_tail(*moments) for moments in found]
+    if method == "resampling":
+        statistics, tails = drawn_tails(view, levels, alpha, int(draws), int(seed))
+    else:
+        found = [null_moments(sums) for sums in dyadic_scales(Ordered().of(view), levels)]
+        statistics, tails = [moments[0] for moments in found], [pearson_tail(*moments) for moments in found]
     least = min(tails)
     # The coarsest scale within rounding of the least p-value decides.
     best = next(i for i, tail in enumerate(tails) if tail <= least * (1 + 1e-9))
     p_value = min(1.0, levels * least)
     return AdaptiveTest(
         p_value=p_value,
-        statistic=found[best][0],
+        statistic=statistics[best],
         bins=2 ** (best + 1),
         levels=levels,
         reject=int(p_value <= alpha),
     )
+
+
+def drawn_tails(view: View, levels: int, alpha: float, draws: int, seed: int) -> tuple[list[float], list[float]]:
+    """The statistic of each scale, and its p-value among outcomes drawn anew with the stated confidences."""
+    if view.weight is not None:
+        raise InputError("t_cal draws outcomes row by row; with sample weights use method='asymptotic'")
+    if alpha / levels * (draws + 1) < 1 - 1e-9:
+        raise InputError(
+            f"draws of t_cal must be at least {math.ceil(levels / alpha - 1 - 1e-9)} to reject at {alpha:g} over {levels} "
+            f"scales; got {draws}",
+            field="draws",
+        )
+    order = np.argsort(view.prob, kind="stable")
+    prob = view.prob[order].astype(np.float64)
+    seen = drawn_scales(view.true[order][None].astype(np.float64), prob, levels)[0]
+    least = seen - 1e-10 * np.maximum(1, np.abs(seen))  # so that rounding changes no count
+    # Replicate r takes row r of the matrix of uniform numbers, row i of the data its column i.
+    uniform = np.random.Generator(np.random.PCG64(seed))
+    reached = np.zeros(levels)
+    step = max(1, 2_000_000 // len(prob))
+    for start in range(0, draws, step):
+        drawn = uniform.random((min(step, draws - start), len(prob)))[:, order] < prob
+        reached += (drawn_scales(drawn.astype(np.float64), prob, levels) >= least).sum(axis=0)
+    return seen.tolist(), ((1 + reached) / (draws + 1)).tolist()
+
+
+def drawn_scales(true: Floats, prob: Floats, levels: int) -> Floats:
+    """D_l of each row of outcomes, l = 1..levels, for sorted confidences; coarse bins joined from fine ones."""
+    index = np.minimum(np.floor(prob * 2.0**levels), 2.0**levels - 1)
+    found = np.zeros((len(true), levels))
+    size, u, u2 = np.ones(len(prob)), true - prob, (true - prob) ** 2
+    for level in range(levels - 1, -1, -1):
+        starts = np.flatnonzero(np.concatenate([[True], index[1:] != index[:-1]]))
+        if len(starts) < len(prob):  # while every row has a bin of its own there are no pairs, and D is 0
+            if len(starts) < len(size):
+                size, u, u2 = (np.add.reduceat(column, starts, axis=-1) for column in (size, u, u2))
+            found[:, level] = ((u**2 - u2) / size).sum(axis=1) / len(prob)
+        index = np.floor(index[starts] / 2)
+    return found
 
 
 def dyadic_scales(rows: OrderedRows, levels: int) -> list[NullSums]:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The squared calibration error without its upward bias, and an interval for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric
+from epimeter.limits import Between
+from epimeter.metrics.bin.adaptive import NullSums, null_moments, pearson_tail
+from epimeter.results import Result
+from epimeter.summaries import MomentBins, MomentTotals
+
+Floats = NDArray[np.float64]
+
+NOISE = 1e-12
+"""Sums are kept in steps of 2^-44; what is smaller than this in units of rows is their rounding."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquareInterval(Result):
+    """Estimate and bounds of the squared error, the bounds of its root, and the test of no error at all."""
+
+    estimate: float
+    lower: float
+    upper: float
+    ece_lower: float
+    ece_upper: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class WidthMoments(MomentBins):
+    """Equal-width bins with the squares and null moments of the residual.
+
+    Parameters
+    ----------
+    bins
+        Number of equal-width bins B.
+    """
+
+    def choices(self) -> dict[str, Any]:
+        return {"bins": self.bins}
+
+
+@metric(
+    title="Debiased plug-in estimator of the squared error",
+    family="bin",
+    reads=MomentBins(bins=15),
+    range=(None, 1.0),
+    ideal=0.0,
+    direction="lower",
+    equation=r"DPE=\frac1N\sum_b\frac1{n_b}\Big[\Big(\sum_{i\in b}u_i\Big)^2-\sum_{i\in b}u_i^2\Big],\quad u_i=y_i-c_i",
+    where={"N": "number of rows (their weight)", "n_b": "rows in bin b", "u_i": "outcome minus confidence of row i"},
+    source="Lee, Huang, Hassani and Dobriban 2023 JMLR 24; Lane 2025 s4.12 eq 56",
+    order="ties",
+    pitfalls="Its mean is 0 for a calibrated model, so it can be negative. Off calibration it is shrunk, because it divides by "
+    "n_b and not n_b - 1 (see l2_ece_ci). It estimates the square of the error.",
+    aliases=("t-cal_statistic",),
+)
+def dpe(bins: MomentTotals) -> float:
+    """Squared gap of the bins, less what chance alone would give."""
+    size, some = bins.size, bins.filled
+    terms = pair_sums(bins)[some] / size[some]
+    return math.fsum(terms) / float(bins.n)
+
+
+@metric(
+    title="Confidence interval for the squared error",
+    family="bin",
+    reads=WidthMoments(bins=15),
+    range=(None, 1.0),
+    ideal=0.0,
+    direction="lower",
+    test="asymptotic",
+    equation=r"T=\frac1N\sum_{b:n_b\ge2}\frac{(\sum u)^2-\sum u^2}{n_b-1},\ "
+    r"\sigma^2=\sum_bp_b(4\bar u_b^2\,\overline{u^2}_b-3\bar u_b^4)-\Big(\sum_bp_b\bar u_b^2\Big)^2,\ s=\sigma/\sqrt N,\ "
+    r"T_+=\max(T,0);\ upper=T_++z_{\alpha/2}s;\ lower=T_+-z_{\alpha/2}s\ \text{if }T_+\ge2z_{\alpha/2}s,\ "
+    r"T_+/2\ \text{if }2z_\alpha s\le T_+<2z_{\alpha/2}s,\ \max(0,T_+-z_\alpha s)\ \text{else}",
+    where={
+        "u_i": "outcome minus confidence of row i",
+        "p_b": "n_b / N",
+        "ū_b, mean u²_b": "means in bin b",
+        "z_q": "upper q quantile of the standard normal law",
+        "p_value": "Pearson III tail of T under calibration, as in t_cal with n_b - 1 in place of n_b",
+    },
+    source="Sun et al. 2024",
+    pitfalls="The bounds are for the square of the error; ece_lower and ece_upper are their roots. The normal limit does not "
+    "hold for a calibrated model, so p_value uses the exact null moments instead of the interval.",
+    aliases=("sun_interval",),
+)
+def l2_ece_ci(
+    bins: MomentTotals, *, alpha: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.05
+) -> SquareInterval:
+    """Debiased squared error with a confidence interval and a test of calibration.
+
+    Parameters
+    ----------
+    alpha
+        The interval has level 1 - alpha.
+    """
+    from scipy.special import ndtri
+
+    n, some = float(bins.n), bins.filled
+    size, gap = bins.size[some], bins.gap[some]
+    share = size / n
+    # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
+    inside = bins.square.floats()[some] / size - gap**2
+    inside = np.where(inside > NOISE, inside, 0.0)
+    middle = math.fsum(share * gap**2)
+    s = math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
+    several = size > 1
+    estimate = math.fsum(pair_sums(bins)[some][several] / (size[several] - 1)) / n
+    positive = max(estimate, 0.0)
+    two_sided, one_sided = -float(ndtri(alpha / 2)), -float(ndtri(alpha))
+    upper = positive + two_sided * s
+    if positive >= 2 * two_sided * s:
+        lower = positive - two_sided * s
+    elif positive >= 2 * one_sided * s:
+        lower = positive / 2
+    else:
+        lower = max(0.0, positive - one_sided * s)
+    return SquareInterval(
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        ece_lower=math.sqrt(lower),
+        ece_upper=math.sqrt(upper),
+        p_value=calibration_p_value(bins, estimate),
+    )
+
+
+def pair_sums(bins: MomentTotals) -> Floats:
+    """(sum u)^2 - sum u^2 of each bin: the products of all pairs of different rows. A single row has no pair."""
+    pairs = (bins.true - bins.prob).floats() ** 2 - bins.square.floats()  # type: ignore[operator]
+    return np.where((bins.count <= 1) & (bins.size <= 1), 0.0, pairs)
+
+
+def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
+    """Upper tail of T when every outcome is drawn with its stated confidence."""
+    names = "square", "variance1", "variance2", "variance3", "skew1", "skew2"
+    columns = [bins.size, (bins.true - bins.prob).floats()]  # type: ignore[operator]
+    columns += [getattr(bins, name).floats() for name in names]
+    _, variance, third = null_moments(NullSums(*(column[bins.filled] for column in columns)), less=1)
+    n = float(bins.n)
+    # Certain forecasts have no variance; only the rounding of the sums may be left of it.
+    if variance * n**2 < NOISE:
+        return 1.0 if estimate * n < NOISE else 0.0
+    return pearson_tail(estimate, variance, third)
