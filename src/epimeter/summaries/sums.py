@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
 from epimeter.summaries import fixed, paired
+from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fixed import Fixed
-from epimeter.summaries.means import MeanOf
+from epimeter.summaries.means import LARGE, MeanOf
 from epimeter.summaries.paired import Paired
 from epimeter.views import View
 
@@ -26,6 +27,9 @@ Indices = NDArray[np.intp]
 
 BLOCK = 1 << 20
 """Numbers put into cells at a time."""
+
+MOST_COLUMNS = 8
+"""Rows with more columns than this are not taken apart into atoms: resampling them would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,18 @@ class Fine:
 Totals = Fine | Paired
 
 
-def fine(values: Floats, cell: Indices, n_cells: int) -> Fine:
-    """Totals by cell of numbers of size up to 2^40."""
+def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Numbers as whole units, the part of one unit, and what steps of 2^-44 leave of it, in units of 2^-44."""
     units = np.rint(values)
     part = values - units  # exact, and at most a half
-    rest = (part - fixed.scaled(part).astype(np.float64) * 2.0**-fixed.STEPS) * 2.0**fixed.STEPS
-    whole = np.bincount(cell, weights=units, minlength=n_cells).astype(np.int64)
-    return Fine(Fixed.of_counts(whole) + fixed.binned(part, cell, n_cells), fixed.binned(rest, cell, n_cells))
+    return units, part, (part - fixed.scaled(part).astype(np.float64) * 2.0**-fixed.STEPS) * 2.0**fixed.STEPS
+
+
+def fine(values: Floats, cell: Indices, n_cells: int) -> Fine:
+    """Totals by cell of numbers of size up to 2^40."""
+    units, part, rest = parts(values)
+    total = np.bincount(cell, weights=units, minlength=n_cells).astype(np.int64)
+    return Fine(Fixed.of_counts(total) + fixed.binned(part, cell, n_cells), fixed.binned(rest, cell, n_cells))
 
 
 def weighed(values: Floats, weight: Floats, cell: Indices, n_cells: int) -> Paired:
@@ -94,7 +103,7 @@ class Sums:
     @property
     def size(self) -> Floats:
         """Weight of the rows, their number when there are no weights."""
-        return self.weight.floats()
+        return np.asarray(self.weight.floats())
 
     @property
     def totals(self) -> Floats:
@@ -104,9 +113,8 @@ class Sums:
     @property
     def mean(self) -> Floats:
         """Totals by weight; NaN for a label that no row has."""
-        size = self.size
-        size = np.broadcast_to(size, self.totals.shape)
-        return np.divide(self.totals, size, out=np.full(size.shape, np.nan), where=size > 0)
+        totals, size = np.broadcast_arrays(self.totals, self.size)
+        return np.asarray(np.divide(totals, size, out=np.full(size.shape, np.nan), where=size > 0))
 
     @property
     def squares(self) -> Floats:
@@ -126,27 +134,51 @@ class SumsOf(MeanOf):
     by_label: bool = False
     """One column, summed for each label by itself."""
 
+    def atoms(self, view: View) -> Atoms | None:
+        if view.weight is not None or self.by_label:
+            return None
+        rows = self._rows(view)
+        n_columns = rows.shape[1]
+        if n_columns > MOST_COLUMNS or not (np.abs(rows) < LARGE).all():
+            return None
+        columns: list[NDArray[Any]] = [np.ones(view.n_rows)]
+        for values in rows.T:
+            units, part, rest = parts(values)
+            columns += [units, *halves(fixed.scaled(part)), *halves(fixed.scaled(rest))]
+
+        def assemble(totals: NDArray[np.int64]) -> Sums:
+            count = totals[0, :1]
+            units, high, low, rest_high, rest_low = totals[0, 1:].reshape(n_columns, 5).T
+            total = Fine(whole(high, low) + Fixed.of_counts(units), whole(rest_high, rest_low))
+            mass = Fine(Fixed.of_counts(count), Fixed.zeros(1))
+            none = np.zeros(n_columns, np.int64)
+            return Sums(mass, total, total if self.squared else None, none, int(count[0]), view.n_classes)
+
+        return Atoms.of(None, 1, columns, assemble)
+
     def summarise(self, view: View) -> Sums:  # type: ignore[override]
-        values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
-        label, weight = np.asarray(view.true, np.intp), view.weight
+        rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
-            values, label, weight = values[weight > 0], label[weight > 0], weight[weight > 0]
-        rows = values.reshape(len(values), -1)
+            rows, label, weight = rows[weight > 0], label[weight > 0], weight[weight > 0]
         group = label if self.by_label else np.zeros(len(rows), np.intp)
         n_groups = view.n_classes if self.by_label else 1
-        mass = _totals(np.ones((len(rows), 1)), weight, group, n_groups)
         infinite = rows == np.inf
-        plain = np.where(infinite, 0.0, rows) if infinite.any() else rows
-        plus = np.bincount(group, weights=infinite[:, 0], minlength=n_groups) if self.by_label else
-        infinite.sum(axis=0)
+        if infinite.any():
+            rows = np.where(infinite, 0.0, rows)
+        total = _totals(rows, weight, group, n_groups)
+        square = total if weight is None or not self.squared else _totals(rows, weight**2, group, n_groups)
         return Sums(
-            mass,
-            _totals(plain, weight, group, n_groups),
-            _totals(plain, None if weight is None else weight**2, group, n_groups) if self.squared else None,
-            plus.astype(np.int64),
+            _totals(np.ones((len(rows), 1)), weight, group, n_groups),
+            total,
+            square if self.squared else None,
+            np.bincount(group[infinite[:, 0]], minlength=n_groups) if self.by_label else infinite.sum(axis=0),
             view.n_rows,
             view.n_classes,
         )
+
+    def _rows(self, view: View) -> Floats:
+        values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        return values if values.ndim == 2 else values[:, None]
 
 
 def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) -> Totals:
@@ -154,19 +186,18 @@ def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) 
     n_columns = rows.shape[1]
     n_cells = n_groups * n_columns
     empty = np.zeros(0, np.intp)
-    whole: Any = fine(np.zeros(0), empty, n_cells)
+    total: Any = fine(np.zeros(0), empty, n_cells)
     if weight is not None:
-        whole = weighed(np.zeros(0), np.zeros(0), empty, n_cells)
+        total = weighed(np.zeros(0), np.zeros(0), empty, n_cells)
     step = max(1, BLOCK // n_columns)
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         cell = (group[start : start + step, None] * n_columns + np.arange(n_columns)).ravel()
         if weight is None:
-            whole = whole + fine(block.ravel(), cell, n_cells)
+            total = total + fine(block.ravel(), cell, n_cells)
         else:
-            whole = whole + weighed(block.ravel(), np.repeat(weight[start : start + step], n_columns), cell,
-            n_cells)
-    return whole  # type: ignore[no-any-return]
+            total = total + weighed(block.ravel(), np.repeat(weight[start : start + step], n_columns), cell, n_cells)
+    return total  # type: ignore[no-any-return]
 
 
 def row_mean(values: Floats, weight: Floats | None) -> float:

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The entropic calibration difference: surprise at what came true, less the surprise announced."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric
+from epimeter.errors import InputError
+from epimeter.metrics.point.spiegelhalter import two_sided
+from epimeter.results import Result
+from epimeter.summaries import Mean, MeanOf
+from epimeter.summaries.logarithm import log
+from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.views import View, _check_finite, _numbers
+
+Floats = NDArray[np.float64]
+Variant = Literal["general", "true_vs_rest"]
+
+
+def positive_log(prob: Floats) -> Floats:
+    """The logarithm, 0 at 0: for terms c log c, whose limit is 0."""
+    return log(np.where(prob > 0, prob, 1.0))
+
+
+def true_against_rest(prob: Floats) -> Floats:
+    """(c - 1) log(c / (1 - c)): +inf at 0, 0 at 1."""
+    inside = (prob > 0) & (prob < 1)
+    safe = np.where(inside, prob, 0.5)
+    return np.where(inside, (safe - 1) * (log(safe) - log(1 - safe)), np.where(prob > 0, 0.0, np.inf))
+
+
+def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
+    """Contribution of each row.
+
+    Parameters
+    ----------
+    variant
+        ``general``: expected minus actual log likelihood; ``true_vs_rest``: the two-class formula on the
+        probability of the true class. For two classes they agree.
+    """
+    if variant == "true_vs_rest":
+        return true_against_rest(view.picked)
+    prob = view.prob.astype(np.float64, copy=False)
+    return np.asarray(np.einsum("ij,ij->i", prob, positive_log(prob)) - log(view.picked))
+
+
+VARIANTS = (
+    r"\text{general: }ECD=\frac1N\sum_i\Big[\sum_{k}c_{ik}\log c_{ik}-\log c_{i,y_i}\Big];\qquad"
+    r"\text{true\_vs\_rest: }\frac1N\sum_i(c_{i,y_i}-1)\log\frac{c_{i,y_i}}{1-c_{i,y_i}}"
+)
+
+
+@metric(
+    title="Entropic calibration difference",
+    family="point",
+    reads=MeanOf(entropic_differences, "classes"),
+    range=(None, None),
+    ideal=0.0,
+    direction="signed",
+    proper="no",
+    test="asymptotic",
+    equation=VARIANTS,
+    where={
+        "c_ik": "probability of class k; natural logarithm, 0 log 0 = 0",
+        "c_i,y_i": "probability of the true class",
+    },
+    source="Sumler, Devlin, Maskell and Lane 2025 eq 11, 14, 15; Lane 2025 s3.4 eq 9",
+    matrix="full class probabilities",
+    pitfalls="Zero does not prove calibration: every uniform forecast scores 0 too, and its absolute value "
+    "is not a proper score. With more than two classes true_vs_rest is not zero for a calibrated model "
+    "(+0.46 for a uniform one with K = 3); use general, or ecd_test.",
+    aliases=("entropic_calibration_difference",),
+)
+def ecd(mean: Mean) -> float:
+    """Surprise at what came true minus the surprise the forecast announced: above 0 over-confident."""
+    return mean.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropicTest(Result):
+    """The difference, its exact mean and standard error under calibration, and the normal test of the two."""
+
+    ecd: float
+    expected: float
+    standard_error: float
+    z: float
+    p_value: float
+    p_value_overconfident: float
+
+
+def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
+    """Contribution of each row, its mean and its variance if the label were drawn from the forecast.
+
+    Parameters
+    ----------
+    variant
+        As in ecd.
+    """
+    prob = view.prob.astype(np.float64, copy=False)
+    if variant == "general":
+        # Labels c_k = 0 have no share in the moments; they get the score 0 instead of inf.
+        score = -positive_log(prob)
+        expected = np.zeros(view.n_rows)  # sum c log c - sum c log c
+    else:
+        score = np.where(prob > 0, true_against_rest(np.where(prob > 0, prob, 1.0)), 0.0)
+        expected = np.einsum("ij,ij->i", prob, score)
+    # Centred at the mean by the row's own sum, so that uniform rows that miss 1 by a rounding have no
+    # variance.
+    centre = np.einsum("ij,ij->i", prob, score) / prob.sum(axis=1)
+    variance = np.einsum("ij,ij->i", prob, (score - centre[:, None]) ** 2)
+    return np.column_stack([entropic_differences(view, variant=variant), expected, variance])
+
+
+@metric(
+    title="Test of calibration with the entropic calibration difference",
+    family="point",
+    reads=SumsOf(entropic_moments, "classes", squared=True),
+    range=(None, None),
+    ideal=0.0,
+    direction="signed",
+    proper="no",
+    test="asymptotic",
+    equation=r"\mu_i=\sum_kc_{ik}s_{ik},\ v_i=\sum_kc_{ik}(s_{ik}-\mu_i)^2,\ "
+    r"\text{expected}=\frac{\sum_iw_i\mu_i}{\sum_iw_i},\ "
+    r"\text{standard\_error}=\frac{\sqrt{\sum_iw_i^2v_i}}{\sum_iw_i},\ "
+    r"z=\frac{ECD-\text{expected}}{\text{standard\_error}},\ p=2\,\Phi(-|z|),\ p_{over}=\Phi(-z)",
+    where={
+        "s_ik": "contribution of row i to ecd if its label were k",
+        "Φ": "standard normal distribution function",
+        "expected": "0 for variant general",
+    },
+    source="Sumler, Devlin, Maskell and Lane 2025 s5, with the exact null mean and variance in place of resampling",
+    matrix="full class probabilities",
+    pitfalls="A normal limit: not to be trusted when a single row holds more than a tenth of the null "
+    "variance. Weights are not repetitions here: the variance goes with their squares. The paper's test is "
+    "the one-sided p_value_overconfident.",
+    aliases=("ecd_z",),
+)
+def ecd_test(sums: Sums) -> EntropicTest:
+    """Entropic calibration difference against its null mean and variance: z above 0 is over-confident."""
+    difference, expected, _ = (float(value) for value in sums.mean)
+    error = math.sqrt(sums.squares[2]) / float(sums.size[0])
+    if math.isinf(difference):
+        z = math.inf
+    else:
+        z = (difference - expected) / error if error > 0 else math.nan
+    return EntropicTest(
+        ecd=difference,
+        expected=expected,
+        standard_error=error,
+        z=z,
+        p_value=two_sided(z),
+        p_value_overconfident=math.erfc(z / math.sqrt(2)) / 2,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianDifference(Result):
+    """Normalised estimation error squared, the entropic difference it implies, the dimension."""
+
+    nees: float
+    ecd: float
+    dimension: int
+
+
+@metric(
+    title="Gaussian ECD and normalised estimation error squared",
+    family="point",
+    range=(0.0, None),
+    ideal=0.0,
+    direction="signed",
+    proper="no",
+    weighted=False,
+    equation=r"NEES=\frac1N\sum_i(y_i-\mu_i)^{T}C_i^{-1}(y_i-\mu_i),\qquad ECD=\frac{NEES-d}{2}",
+    where={"y_i": "true state", "μ_i": "predicted mean", "C_i": "predicted covariance", "d": "dimension"},
+    source="Sumler, Devlin, Maskell and Lane 2025 eq 6, 9, 10; Li, Zhao and Jilkov 2002, IFAC",
+    matrix="not a probability matrix: columns are components of the state",
+    pitfalls="The ideal 0 is that of ecd; a calibrated model has nees = d. A (d, d) variance is one "
+    "covariance for all rows, even when there are d rows.",
+    aliases=("nees", "anees"),
+)
+def ecd_gaussian(y_true: Any, y_mean: Any, *, variance: Any = 1.0) -> GaussianDifference:
+    """Squared errors of a Gaussian forecast in units of its variance: ecd above 0 is over-confident.
+
+    Parameters
+    ----------
+    variance
+        Predicted variance: a number, a (d,) diagonal, a (d, d) covariance, (N, d) diagonals or (N, d, d)
+        covariances; (N,) variances when the state is a single number.
+    """
+    true, mean = _state(y_true, "y_true"), _state(y_mean, "y_mean")
+    if np.shape(true) != np.shape(mean):
+        raise InputError(f"y_true and y_mean must have the same shape; got {true.shape} and {mean.shape}")
+    residual = (true - mean).reshape(len(true), -1)
+    squares = _normalised_squares(residual, _state(variance, "variance"))
+    nees = math.fsum(squares.tolist()) / len(squares)
+    dimension = residual.shape[1]
+    return GaussianDifference(nees=nees, ecd=(nees - dimension) / 2, dimension=dimension)
+
+
+def _state(values: Any, name: str) -> Floats:
+    """Finite numbers of any shape that hold at least one."""
+    array = _numbers(values, name).astype(np.float64, copy=False)
+    if name != "variance" and array.ndim not in (1, 2):
+        raise InputError(f"{name} must have one or two dimensions; got {array.ndim}", field=name)
+    if array.size == 0:
+        raise InputError(f"{name} must have at least one row and one component; got shape {array.shape}", field=name)
+    _check_finite(array, name)
+    return array
+
+
+def _normalised_squares(residual: Floats, variance: Floats) -> Floats:
+    """r^T C^-1 r of each row."""
+    n, d = residual.shape
+    if variance.shape in ((d, d), (n, d, d)) and variance.ndim > 1:
+        return _whitened_squares(residual, variance)
+    if variance.shape == (n,) and d == 1:
+        variance = variance[:, None]
+    if variance.shape not in ((), (d,), (n, d)):
+        raise InputError(
+            f"variance must be a number or have shape ({d},), ({d}, {d}), ({n}, {d}) or ({n}, {d}, {d}); "
+            f"got {variance.shape}",
+            field="variance",
+        )
+    if not (variance > 0).all():
+        raise InputError(f"variance must be above 0; the least is {variance.min():g}", field="variance")
+    return np.asarray((residual**2 / variance).sum(axis=1))
+
+
+def _whitened_squares(residual: Floats, covariance: Floats) -> Floats:
+    """|L^-1 r|^2 with the Cholesky factor L of the covariance, one for all rows or one a row."""
+    from scipy.linalg import solve_triangular
+
+    largest = np.abs(covariance).max(axis=(-1, -2), keepdims=True)
+    skew = np.abs(covariance - np.swapaxes(covariance, -1, -2))
+    if (skew > 1e-9 * largest).any():
+        raise InputError("variance must be symmetric where it holds covariances", field="variance")
+    try:
+        factor = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        raise InputError("variance must be positive definite where it holds covariances", field="variance") from None
+    if covariance.ndim == 2:
+        white = solve_triangular(factor, residual.T, lower=True).T
+    else:
+        white = np.linalg.solve(factor, residual[:, :, None])[:, :, 0]
+    return np.asarray(np.einsum("ij,ij->i", white, white))

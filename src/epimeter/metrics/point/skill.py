@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Skill: how much of the way from a reference forecast to a perfect one a forecast has come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric
+from epimeter.errors import InputError
+from epimeter.metrics.point.brier import square_errors
+from epimeter.metrics.point.distance import row_absolute_errors
+from epimeter.metrics.point.likelihood import log_losses
+from epimeter.metrics.point.ordinal import ranked_squares
+from epimeter.metrics.point.power import spherical
+from epimeter.summaries import Rows
+from epimeter.summaries.sums import row_mean
+from epimeter.views import Multiclass, View, _check_finite, _numbers, _refuse
+
+Floats = NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """A score of each row, and what a perfect forecast scores."""
+
+    score: Callable[[View], Floats]
+    perfect: float
+
+
+RULES = {
+    "brier_score": Rule(square_errors, 0.0),  # the divisor of the Brier score cancels
+    "nll": Rule(log_losses, 0.0),
+    "rps": Rule(ranked_squares, 0.0),
+    "mae": Rule(row_absolute_errors, 0.0),
+    "spherical_score": Rule(spherical, 1.0),
+}
+
+
+def skill(forecast: View, reference: Any, rule: Rule) -> float:
+    """(S(r) - S(c)) / (S(r) - S*)."""
+    other = reference_forecast(forecast, reference)
+    reached = row_mean(rule.score(forecast), forecast.weight) - rule.perfect
+    start = row_mean(rule.score(other), forecast.weight) - rule.perfect
+    if math.isinf(reached):
+        return -math.inf
+    if start == 0:
+        return math.nan if reached == 0 else -math.inf
+    return 1 - reached / start
+
+
+def reference_forecast(forecast: View, reference: Any) -> Multiclass:
+    """The reference as a forecast for the same rows, one probability a class.
+
+    None is the class frequencies themselves, a number the probability of class 1, K numbers the same
+    probabilities for every row, N numbers or an (N, K) matrix a forecast of its own for each row.
+    """
+    n_rows, n_classes = forecast.n_rows, forecast.n_classes
+    if reference is None:
+        return _constant(forecast, class_frequencies(forecast))
+    given = _numbers(reference, "reference").astype(np.float64, copy=False)
+    _check_finite(given, "reference")
+    if ((given < 0) | (given > 1)).any():
+        worst = given[(given < 0) | (given > 1)].flat[0]
+        raise InputError(f"reference must lie in [0, 1]; got {worst:g}", field="reference")
+    if given.shape == ():
+        given = np.array([1 - given, given])
+        shape_fits = n_classes == 2
+    elif given.shape == (n_rows,):  # before (K,): with as many rows as classes it is a forecast per row
+        given = np.column_stack([1 - given, given])
+        shape_fits = n_classes == 2
+    else:
+        shape_fits = given.shape in ((n_classes,), (n_rows, n_classes))
+    if not shape_fits:
+        per_row = f"({n_rows},) or ({n_rows}, 2)" if n_classes == 2 else f"({n_rows}, {n_classes})"
+        raise InputError(
+            f"reference must be {'a number, ' * (n_classes == 2)}{n_classes} class probabilities, or a "
+            f"forecast for each row of shape {per_row}; got shape {np.shape(reference)}",
+            field="reference",
+        )
+    sums = np.atleast_1d(given.sum(axis=-1))
+    _refuse(np.abs(sums - 1) > 1e-6, sums, "reference", "must sum to 1 within 1e-6 over the classes")
+    if given.ndim == 1:
+        return _constant(forecast, given)
+    return Multiclass(forecast.true.astype(np.intp), given, forecast.weight)
+
+
+def _constant(forecast: View, prob: Floats) -> Multiclass:
+    """The same probabilities for every row."""
+    shape = (forecast.n_rows, len(prob))
+    return Multiclass(forecast.true.astype(np.intp), np.broadcast_to(prob, shape), forecast.weight)
+
+
+def class_frequencies(forecast: View) -> Floats:
+    """Share of the weight that each class has."""
+    weight = np.ones(forecast.n_rows) if forecast.weight is None else forecast.weight
+    mass = np.array([math.fsum(weight[forecast.true == k].tolist()) for k in range(forecast.n_classes)])
+    return mass / math.fsum(mass.tolist())
+
+
+REFERENCES = {"r": "reference forecast, the class frequencies of the data by default", "c": "forecast"}
+
+
+@metric(
+    title="Brier skill score",
+    family="point",
+    reads=Rows("classes"),
+    range=(None, 1.0),
+    direction="higher",
+    proper="no",
+    equation=r"BSS=1-\frac{BS(c,y)}{BS(r,y)}",
+    where=REFERENCES | {"BS": "brier_score; its scale cancels"},
+    source="Murphy 1973, J. Applied Meteorology 12; Wilks, Statistical Methods in the Atmospheric Sciences",
+    matrix="full class probabilities",
+    pitfalls="The default reference knows the class frequencies of these very rows, which no real forecast "
+    "does, so small samples score too low. Not proper, and -inf or NaN where the reference is perfect (one "
+    "class only).",
+    aliases=("bss", "d2_brier_score"),
+)
+def brier_skill_score(view: View, *, reference: Any = None) -> float:
+    """Share of a reference forecast's Brier score that the forecast does away with.
+
+    Parameters
+    ----------
+    reference
+        None: the class frequencies of y_true. A number: constant probability of class 1. K numbers: constant
+        class probabilities. An (N,) or (N, K) array: a forecast per row; N numbers are read so even when K =
+        N.
+    """
+    return skill(view, reference, RULES["brier_score"])
+
+
+@metric(
+    title="Skill score of a scoring rule",
+    family="point",
+    reads=Rows("classes"),
+    range=(None, 1.0),
+    direction="higher",
+    proper="no",
+    equation=r"SS=\frac{S(r,y)-S(c,y)}{S(r,y)-S^{*}}",
+    where=REFERENCES | {"S": "the score", "S*": "the score of a perfect forecast: 1 for spherical_score, 0 otherwise"},
+    source="Gneiting and Raftery 2007, JASA 102, s2.3",
+    matrix="as the chosen score reads it; a vector is read as the columns 1 - p, p",
+    pitfalls="The default reference knows the class frequencies of these very rows. With nll one certain but "
+    "wrong forecast makes it -inf.",
+    aliases=("relative_score", "d2_score"),
+)
+def skill_score(
+    view: View,
+    *,
+    metric: Literal["brier_score", "nll", "rps", "mae", "spherical_score"] = "brier_score",
+    reference: Any = None,
+) -> float:
+    """Share of the way from a reference forecast to a perfect one.
+
+    Parameters
+    ----------
+    metric
+        The score to compare, with its default parameters.
+    reference
+        As in brier_skill_score.
+    """
+    return skill(view, reference, RULES[metric])
