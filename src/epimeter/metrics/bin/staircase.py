@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frequencies of any number of bins from running totals of the sorted rows, and whether they rise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.summaries.cuts import width_index
+from epimeter.views import Binary
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[Any]
+SweepCut = Literal["mass", "width"]
+
+
+def width_edges(number: NDArray[np.int64], bins: int) -> Floats:
+    """The smallest double that falls into each of these equal-width bins.
+
+    Bin and edge must agree to the last bit, and floor(p * bins) rounds: i / bins can lie a unit beside the edge.
+    """
+    edge = number / bins
+    for _ in range(3):
+        lower = np.nextafter(edge, 0.0)
+        edge = np.where((lower * bins >= number) & (lower < edge), lower, edge)
+    return np.where(edge * bins < number, np.nextafter(edge, 2.0), edge)
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """Rows in order of confidence with running totals, from which the heights of any bins are read.
+
+    A step is what the bins never cut: a row of equal-mass bins (with weights it can be cut), all rows of one
+    confidence of equal-width bins. Whole weights are kept as integers, so heights are compared as exact fractions.
+    """
+
+    prob: Floats
+    mass: Numbers
+    """Weight before each step, and at the end of all."""
+    true: Numbers
+    """Weight that came true before each step, and at the end of all."""
+    binning: SweepCut
+
+    @classmethod
+    def of(cls, view: Binary, binning: SweepCut) -> Staircase:
+        prob, true = view.prob.astype(np.float64), view.true.astype(np.int64)
+        weight: Numbers = np.ones(len(prob), np.int64)
+        if view.weight is not None:
+            kept = view.weight > 0
+            prob, true, weight = prob[kept], true[kept], view.weight[kept]
+            if (weight == np.floor(weight)).all():
+                weight = weight.astype(np.int64)
+        order = np.argsort(prob, kind="stable")
+        prob, weight = prob[order], weight[order]
+        seen = weight * true[order]
+        if binning == "width":
+            starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
+            prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
+        return cls(prob, running(weight), running(seen), binning)
+
+    @property
+    def total(self) -> float:
+        """N."""
+        return float(self.mass[-1])
+
+    @property
+    def exact(self) -> bool:
+        return bool(self.mass.dtype.kind == "i")
+
+    @property
+    def distinct(self) -> int:
+        """How many different confidences there are."""
+        return 1 + int(np.count_nonzero(self.prob[1:] != self.prob[:-1]))
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether the steps themselves never fall: then no bins made of them can."""
+        return self._never_falls(self.mass, self.true)
+
+    @cached_property
+    def mixed(self) -> tuple[int, int]:
+        """First step with an outcome 1 and last with an outcome 0: outside of them heights are 0 and 1."""
+        size, seen = np.diff(self.mass), np.diff(self.true)
+        return int(np.argmax(seen > 0)), len(seen) - 1 - int(np.argmax((seen < size)[::-1]))
+
+    @cached_property
+    def came_true(self) -> NDArray[np.bool_]:
+        """The outcome of each step of one row."""
+        return np.diff(self.true) > 0
+
+    def monotone(self, bins: int) -> bool:
+        """Whether the frequencies of this many bins never fall, empty bins aside."""
+        if self.rises:
+            return True
+        return self._never_falls(*(self._mass_cuts(bins) if self.binning == "mass" else self._width_cuts(bins)))
+
+    def _never_falls(self, mass: Numbers, true: Numbers) -> bool:
+        size, seen = np.diff(mass), np.diff(true)
+        size, seen = size[size > 0], seen[size > 0]
+        # Heights are compared crosswise, as fractions of integers. Fractional weights have no exact sums: they may
+        # miss equality by rounding.
+        slack = 0 if self.exact else 1e-9 * size[1:] * size[:-1]
+        return bool((seen[:-1] * size[1:] <= seen[1:] * size[:-1] + slack).all())
+
+    def _mass_cuts(self, bins: int) -> tuple[Numbers, Numbers]:
+        """Running totals at the borders of the equal-mass bins that are neither all 0 nor all 1."""
+        low, high = self.mixed
+        cut: Numbers
+        if self.exact:
+            size, larger = divmod(int(self.mass[-1]), bins)
+            ends = int(self.mass[low]), int(self.mass[high + 1]) - 1
+            first, last = (place(position, size, larger) for position in ends)
+            number = np.arange(first, last + 2)
+            cut = number * size + np.minimum(number, larger)
+        else:
+            first, last = (int(self.mass[at] * bins / self.total) for at in (low, high + 1))
+            cut = self.total * np.arange(max(first - 1, 0), min(last + 2, bins) + 1) / bins
+        step = np.minimum(np.searchsorted(self.mass, cut, side="right") - 1, len(self.prob) - 1)
+        return cut, self.true[step] + (cut - self.mass[step]) * self.came_true[step]
+
+    def _width_cuts(self, bins: int) -> tuple[Numbers, Numbers]:
+        """Running totals at the borders of the equal-width bins that are neither all 0 nor all 1."""
+        low, high = self.mixed
+        first, last = width_index(self.prob[[low, high]], bins)
+        number = np.arange(first, last + 2)
+        if high - low < last - first:  # fewer steps than bins: the borders are where the bin of a step changes
+            index = width_index(self.prob[low : high + 1], bins)
+            inner = low + 1 + np.flatnonzero(np.diff(index))
+            number = number[[0, -1]]
+        else:
+            inner = np.searchsorted(self.prob, width_edges(number[1:-1], bins))
+        outer = np.searchsorted(self.prob, width_edges(number[[0, -1]], bins))
+        end = len(self.prob) if last == bins - 1 else outer[1]
+        step = np.concatenate([outer[:1], inner, [end]])
+        return self.mass[step], self.true[step]
+
+
+def running(values: Numbers) -> Numbers:
+    """Running totals, from 0."""
+    return np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
+
+
+def place(position: int, size: int, larger: int) -> int:
+    """The group of a position, when the first `larger` groups hold one more than `size`."""
+    border = larger * (size + 1)
+    return position // (size + 1) if position < border else larger + (position - border) // size

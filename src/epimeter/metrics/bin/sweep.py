@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""As many bins as the data bear: the number of bins grows while the frequencies still rise with the confidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from epimeter.card import metric
+from epimeter.limits import AtLeast
+from epimeter.metrics.bin.debiased import debiased_square
+from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm, power_mean
+from epimeter.metrics.bin.staircase import Staircase, SweepCut
+from epimeter.results import Result
+from epimeter.summaries import Bins, BinTotals, Rows
+from epimeter.views import Binary
+
+Count = Annotated[int, AtLeast(1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweptError(Result):
+    """The error, and the number of bins that was found for it."""
+
+    value: float
+    bins: int
+
+
+@metric(
+    title="Monotonic sweep calibration error",
+    family="bin",
+    reads=Rows("event"),
+    range=(0.0, 1.0),
+    ideal=0.0,
+    direction="lower",
+    equation=r"ECE_{sweep}=CE_p(B^*),\quad "
+    r"B^*=\max\{B\le N:\ \bar y_1\le\dots\le\bar y_{B'}\ \text{for every } B'=1..B\}",
+    where=BIN_SYMBOLS | {"CE_p(B)": "lp_ce with B bins", "p": "parameter norm"},
+    source="Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
+    order="ties",
+    pitfalls="Assumes that the true frequency rises with the confidence. The number of bins depends on chance: one "
+    "inversion early on leaves few bins.",
+    aliases=("ece-sweep",),
+)
+def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> SweptError:
+    """Calibration error over the most bins before their frequencies first fail to rise.
+
+    Parameters
+    ----------
+    binning
+        How the bins are cut: ``mass`` or ``width``.
+    norm
+        Power p of the gaps; ``inf`` takes the largest.
+    """
+    stairs = Staircase.of(view, binning)
+    limit = max(1, math.floor(stairs.total))
+    bins = limit if stairs.rises else next(b for b in range(1, limit + 1) if b == limit or not stairs.monotone(b + 1))
+    totals: BinTotals = Bins(bins, binning).of(view)
+    return SweptError(value=float(power_mean(totals.share, totals.gap, norm)), bins=bins)
+
+
+SEARCH = (
+    r"low=1,\ high=\max(1,\min(\lfloor N/m\rfloor,U,M)),\ t=s;\ \text{while low<high: }"
+    r"t\leftarrow\mathrm{clip}(t,low+1,high);\ \text{if monotone}(t):\ low\leftarrow t,\ "
+    r"t\leftarrow\min(2t,low+\lfloor(high-low)/2\rfloor);\ \text{else: }high\leftarrow t-1,\ "
+    r"t\leftarrow low+\lfloor(high-low)/2\rfloor;\ \text{return low}"
+)
+SEARCH_SYMBOLS = {
+    "N": "number of rows (their weight)",
+    "U": "number of distinct confidences",
+    "m, M, s": "parameters min_count, max_bins, start",
+    "monotone(t)": "whether the frequencies of t bins, empty ones aside, never fall",
+}
+
+
+def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, min_count: int) -> int:
+    """The search of Petersen et al., with floor for their rounding."""
+    stairs = Staircase.of(view, binning)
+    low, high, trial = 1, max(1, min(int(stairs.total // min_count), stairs.distinct, max_bins)), start
+    while low < high:
+        trial = min(max(trial, low + 1), high)
+        if stairs.monotone(trial):
+            low = trial
+            trial = min(2 * trial, low + (high - low) // 2)
+        else:
+            high = trial - 1
+            trial = low + (high - low) // 2
+    return low
+
+
+@metric(
+    title="Bin count search",
+    family="bin",
+    reads=Rows("event"),
+    range=(1.0, None),
+    direction="none",
+    equation=SEARCH,
+    where=SEARCH_SYMBOLS,
+    source="Petersen et al. 2023 FAccT, text and published code",
+    order="ties",
+    pitfalls="No measure of calibration, but the number of bins for one. Not always the largest monotone number, as "
+    "print has it: a number of bins can be monotone beyond one that is not.",
+)
+def bcs(
+    view: Binary, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
+) -> float:
+    """A number of bins whose frequencies rise with the confidence, found by doubling and halving.
+
+    Parameters
+    ----------
+    binning
+        How the bins are cut: ``mass`` or ``width``.
+    start
+        The first number tried.
+    max_bins
+        The largest number allowed.
+    min_count
+        Rows a bin shall hold on average at least: no more than N / min_count bins.
+    """
+    return float(searched_bins(view, binning, start, max_bins, min_count))
+
+
+@metric(
+    title="Debiased RMSCE with bin count search",
+    family="bin",
+    reads=Rows("event"),
+    range=(0.0, 1.0),
+    ideal=0.0,
+    direction="lower",
+    equation=r"\text{DRMSCE-BCS}=DRMSCE(B),\quad B=BCS(y,c)",
+    where={"BCS": "metric bcs with the same parameters", "DRMSCE(B)": "drmsce with B bins"},
+    source="Petersen et al. 2023 FAccT",
+    order="ties",
+    pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
+    "A negative debiased square is reported as 0.",
+    aliases=("drmsce-bcs",),
+)
+def drmsce_bcs(
+    view: Binary, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
+) -> SweptError:
+    """Debiased root mean square error over as many bins as `bcs` finds.
+
+    Parameters
+    ----------
+    binning
+        How the bins are cut: ``mass`` or ``width``.
+    start
+        The first number tried.
+    max_bins
+        The largest number allowed.
+    min_count
+        Rows a bin shall hold on average at least: no more than N / min_count bins.
+    """
+    bins = searched_bins(view, binning, start, max_bins, min_count)
+    return SweptError(value=math.sqrt(np.maximum(debiased_square(Bins(bins, binning).of(view)), 0.0)), bins=bins)
