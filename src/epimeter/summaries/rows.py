@@ -168,7 +168,15 @@ class BinnedRows:
 
 @dataclass(frozen=True)
 class Binning(_Keeps):
-    """Rows with their bins, for metrics that look at each row inside its bin. Parameters as `Bins`."""
+    """Rows with their bins, for metrics that look at each row inside its bin.
+
+    Parameters
+    ----------
+    bins
+        Number of bins B.
+    binning
+        How they are cut: ``width``, ``mass`` or ``area``, as for `Bins`.
+    """
 
     bins: Annotated[int, AtLeast(1)] = 10
     binning: Cut = "width"
