@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The append-only log, on SQLite, written for SQLite.
+
+    entries       the entries, by index
+    nodes         the hash of every complete subtree: proofs and tiles are read off, never recomputed
+    checkpoints   every checkpoint ever signed
+    cosignatures  witnesses' lines, which come after the checkpoint they belong to
+
+A batch is one transaction, with entries, hashes and the signed checkpoint in it, and it is on the disk before its
+checkpoint leaves this function (`synchronous=FULL`): otherwise a power cut could take back what strangers hold already,
+and the log would fork. Before it signs, the log compares its stored tree with the last checkpoint and refuses to
+continue a tree that was tampered with.
+
+Triggers forbid to change or delete rows. They are a fence against mistakes, not proof: `audit` gives the proof.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from epimeter.errors import LogError
+from epimeter.trust.canonical import to_moment
+from epimeter.trust.checkpoint import Checkpoint, sign_checkpoint
+from epimeter.trust.keys import Signer
+from epimeter.trust.merkle import (
+    EMPTY_ROOT,
+    Frontier,
+    consistency_proof,
+    frontier_of,
+    grow,
+    inclusion_proof,
+    leaf_hash,
+)
+from epimeter.trust.note import Note, NoteSignature, refuse_odd_name
+from epimeter.trust.tiles import ENTRY_LIMIT, WIDTH, Tile, entry_bundle, in_tree, refuse_long_entry
+from epimeter.trust.tlog_proof import TlogProof
+
+_TABLES = f"""
+CREATE TABLE log (
+    one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, origin TEXT NOT NULL);
+CREATE TABLE entries (
+    idx INTEGER PRIMARY KEY, entry BLOB NOT NULL CHECK (length(entry) <= {ENTRY_LIMIT}));
+CREATE TABLE nodes (
+    level INTEGER NOT NULL, idx INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (level, idx)) WITHOUT ROWID;
+CREATE TABLE checkpoints (
+    number INTEGER PRIMARY KEY, size INTEGER NOT NULL UNIQUE, root BLOB NOT NULL, time TEXT NOT NULL,
+    note BLOB NOT NULL);
+CREATE TABLE cosignatures (
+    size INTEGER NOT NULL REFERENCES checkpoints (size), line TEXT NOT NULL, PRIMARY KEY (size, line)) WITHOUT ROWID;
+CREATE TRIGGER entries_in_order BEFORE INSERT ON entries
+    WHEN NEW.idx IS NOT (SELECT coalesce(max(idx) + 1, 0) FROM entries)
+    BEGIN SELECT RAISE(ABORT, 'entries are appended in order'); END;
+CREATE TRIGGER checkpoints_in_order BEFORE INSERT ON checkpoints
+    WHEN NEW.number IS NOT (SELECT coalesce(max(number) + 1, 0) FROM checkpoints)
+    BEGIN SELECT RAISE(ABORT, 'checkpoints are appended in order'); END;
+"""
+_FENCE = """
+CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+"""
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one append did: the index of its first entry, the size after it, the checkpoint that covers it."""
+
+    first: int
+    size: int
+    checkpoint: Note
+
+
+class Log:
+    """A log in a file. One object may be shared by threads; several processes may append to one file.
+
+    Public log and audit log are two files with two origins, and nothing else differs.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise LogError(f"there is no log in {self.path.name}; create one first")
+        self._lock = threading.RLock()
+        self._connection = _connect(self.path)
+        try:
+            row = self._row("SELECT version, origin FROM log")
+            if row is None or row[0] != _VERSION:
+                raise LogError(f"{self.path.name} must hold a log of format {_VERSION}; it does not")
+        except LogError:
+            self._connection.close()
+            raise
+        self.origin: str = row[1]
+
+    @classmethod
+    def create(cls, path: Path | str, origin: str, signer: Signer, at: datetime) -> Log:
+        """A new log with a signed checkpoint of the empty tree."""
+        refuse_odd_name(origin)
+        path = Path(path)
+        if path.exists():
+            raise LogError(f"{path.name} exists; a log is never created over another file")
+        connection = _connect(path)
+        fences = "".join(
+            _FENCE.format(table=table, verb=verb)
+            for table in ("log", "entries", "nodes", "checkpoints", "cosignatures")
+            for verb in ("UPDATE", "DELETE")
+        )
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {fences}")
+            connection.execute("INSERT INTO log VALUES (1, ?, ?)", (_VERSION, origin))
+            _store_checkpoint(connection, Checkpoint(origin, 0, EMPTY_ROOT), signer, at)
+            connection.execute("COMMIT")
+        except BaseException as fault:
+            connection.close()
+            for leftover in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                leftover.unlink(missing_ok=True)
+            if isinstance(fault, sqlite3.Error):
+                raise LogError(f"the log cannot be created: {fault}") from None
+            raise
+        connection.close()
+        return cls(path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(self, entries: Sequence[bytes], signer: Signer, at: datetime) -> Batch:
+        """Append entries and sign the checkpoint that covers them, in one durable transaction."""
+        if not entries:
+            raise LogError("a batch must have at least one entry; got none")
+        for entry in entries:
+            refuse_long_entry(entry)
+        with self._transaction() as connection:
+            old = self._whole_tree(connection)
+            frontier, born = grow(old, map(leaf_hash, entries))
+            connection.executemany("INSERT INTO entries VALUES (?, ?)", enumerate(entries, old.size))
+            connection.executemany("INSERT INTO nodes VALUES (?, ?, ?)", born)
+            tree = Checkpoint(self.origin, frontier.size, frontier.root)
+            note = _store_checkpoint(connection, tree, signer, at)
+        return Batch(first=old.size, size=frontier.size, checkpoint=note)
+
+    def add_cosignature(self, size: int, signature: NoteSignature) -> None:
+        """Keep a witness's line for the checkpoint of that size; the caller has verified it."""
+        with self._transaction() as connection:
+            connection.execute("INSERT INTO cosignatures VALUES (?, ?)", (size, signature.to_line()))
+
+    @property
+    def size(self) -> int:
+        """How many entries the newest checkpoint covers."""
+        row = self._row("SELECT size FROM checkpoints ORDER BY number DESC LIMIT 1")
+        if row is None:
+            raise LogError(f"the log {self.origin} has no checkpoint; run audit")
+        return int(row[0])
+
+    def checkpoint(self, size: int | None = None) -> Note:
+        """The checkpoint of that size, by default the newest, with the cosignatures that came."""
+        size = self.size if size is None else size
+        row = self._row("SELECT note FROM checkpoints WHERE size = ?", size)
+        if row is None:
+            raise LogError(f"the log {self.origin} has signed no checkpoint of size {size}")
+        lines = self._rows("SELECT line FROM cosignatures WHERE size = ? ORDER BY line", size)
+        return Note.from_bytes(row[0]).with_signatures(NoteSignature.from_line(line) for (line,) in lines)
+
+    def entry(self, index: int) -> bytes:
+        """The entry at an index."""
+        row = self._row("SELECT entry FROM entries WHERE idx = ?", index)
+        if row is None:
+            raise LogError(f"the log {self.origin} has no entry {index}")
+        return bytes(row[0])
+
+    def entries(self, begin: int, end: int) -> list[bytes]:
+        """The entries from `begin` to before `end`."""
+        rows = self._rows("SELECT entry FROM entries WHERE idx >= ? AND idx < ? ORDER BY idx", begin, end)
+        return [bytes(entry) for (entry,) in rows]
+
+    def node(self, level: int, index: int) -> bytes:
+        """The hash of a complete subtree."""
+        row = self._row("SELECT hash FROM nodes WHERE level = ? AND idx = ?", level, index)
+        if row is None:
+            raise LogError(f"the log {self.origin} has no subtree {index} of level {level}")
+        return bytes(row[0])
+
+    def consistency_proof(self, old: int, new: int) -> list[bytes]:
+        """The proof that the tree of `old` entries is the beginning of the tree of `new` entries."""
+        return consistency_proof(old, new, self.node)
+
+    def proof(self, index: int, size: int | None = None) -> TlogProof:
+        """The proof that travels with an entry, under the checkpoint of that size, by default the newest."""
+        size = self.size if size is None else size
+        hashes = tuple(inclusion_proof(index, size, self.node))
+        return TlogProof(index=index, hashes=hashes, checkpoint=self.checkpoint(size))
+
+    def tile(self, path: str) -> bytes:
+        """The content of a tile or a bundle by its path."""
+        tile = Tile.from_path(path)
+        if not in_tree(tile, self.size):
+            raise LogError(f"the log {self.origin} has no {path}; its tree is smaller")
+        begin = tile.index * WIDTH
+        if tile.level is None:
+            return entry_bundle(self.entries(begin, begin + tile.width))
+        rows = self._rows(
+            "SELECT hash FROM nodes WHERE level = ? AND idx >= ? AND idx < ? ORDER BY idx",
+            8 * tile.level,
+            begin,
+            begin + tile.width,
+        )
+        return b"".join(bytes(one) for (one,) in rows)
+
+    def _whole_tree(self, connection: sqlite3.Connection) -> Frontier:
+        # The tree we are about to continue must be the one that we signed last.
+        last = connection.execute("SELECT size, root FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
+        count = connection.execute("SELECT coalesce(max(idx) + 1, 0) FROM entries").fetchone()[0]
+        frontier = frontier_of(count, self.node)
+        if last is None or last[0] != count or bytes(last[1]) != frontier.root:
+            raise LogError(
+                f"the stored tree of {count} entries is not the one last signed; nothing was appended. Run audit."
+            )
+        return frontier
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as fault:
+                raise LogError(f"the log {self.origin} could not be written: {fault}") from None
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._lock:
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.Error as fault:
+                raise LogError(f"the log in {self.path.name} cannot be read: {fault}") from None
+
+    def _row(self, query: str, *values: Any) -> Any:
+        rows = self._rows(query, *values)
+        return rows[0] if rows else None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        # Without it, INSERT OR REPLACE walks past the trigger that forbids deletion.
+        connection.execute("PRAGMA recursive_triggers = 1")
+        connection.execute("PRAGMA foreign_keys = 1")
+    except sqlite3.Error as fault:
+        connection.close()
+        raise LogError(f"{path.name} cannot be opened as a log: {fault}") from None
+    return connection
+
+
+def _store_checkpoint(connection: sqlite3.Connection, tree: Checkpoint, signer: Signer, at: datetime) -> Note:
+    note = sign_checkpoint(tree, signer)
+    connection.execute(
+        "INSERT INTO checkpoints SELECT count(*), ?, ?, ?, ? FROM checkpoints",
+        (tree.size, tree.root, to_moment(at), note.to_bytes()),
+    )
+    return note
