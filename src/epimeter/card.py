@@ -156,9 +156,11 @@ class Metric(Generic[R]):
 
     def _columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, Any]:
         named = dict(zip(("y_true", "y_prob"), columns, strict=False))
-        for name in ("y_true", "y_prob"):
-            if name in choices:
-                named[name] = choices.pop(name)
+        # The standards call the same two columns `correct` and `confidence`.
+        for name, other in (("y_true", "correct"), ("y_prob", "confidence")):
+            for word in (name, other):
+                if word in choices:
+                    named[name] = choices.pop(word)
         if len(columns) > 2 or len(named) < 2:
             raise InputError(f"{self.name} takes two columns, y_true and y_prob, then keywords; got {len(columns)}")
         return named["y_true"], named["y_prob"]
