@@ -18,7 +18,7 @@ from epimeter.errors import InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-GREATEST_ID = 2**63
+GREATEST_ID = 2.0**63
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def _ids(values: Any, name: str) -> Integers:
         raise InputError(f"{name} must hold whole numbers; {name}[0] = {array[0]!r:.60}", field=name, row=0)
     if array.dtype.kind == "f":
         _refuse(~np.isfinite(array), array, name, "must be finite")
-        _refuse(array != np.floor(array), array, name, "must hold whole numbers")
+        _refuse(array % 1 != 0, array, name, "must hold whole numbers")
     if array.dtype.kind in "fu":
-        _refuse(np.asarray((array >= GREATEST_ID) | (array < -GREATEST_ID)), array, name, "must hold ids below 2^63")
+        _refuse(np.abs(array.astype(np.float64)) >= GREATEST_ID, array, name, "must hold ids below 2^63")
     return array.astype(np.int64)
 
 
@@ -108,7 +108,7 @@ def _boxes(values: Any, name: str) -> Floats:
         return np.zeros((0, 4))
     if array.ndim != 2 or array.shape[1] != 4:
         raise InputError(f"{name} must have four columns x1, y1, x2, y2; got shape {array.shape}", field=name)
-    _refuse(~np.isfinite(array).all(axis=1), array, name, "must be finite")
+    _refuse(np.asarray(~np.isfinite(array).all(axis=1), bool), array, name, "must be finite")
     return array
 
 

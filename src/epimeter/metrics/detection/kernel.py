@@ -43,7 +43,7 @@ class Levels:
     def of(cls, score: Floats, target: Floats) -> Levels:
         distinct, level, count = np.unique(score, return_inverse=True, return_counts=True)
         total = np.bincount(level, weights=target, minlength=len(distinct))
-        return cls(distinct, np.asarray(count, np.float64), total, level, target)
+        return cls(distinct, np.asarray(count, np.float64), np.asarray(total, np.float64), level, target)
 
     @property
     def n(self) -> int:
