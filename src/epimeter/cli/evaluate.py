@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter evaluate FILE``: predictions in, report out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from epimeter.card import find
+from epimeter.cli.progress import Progress
+from epimeter.errors import InputError
+from epimeter.readers.table import Table
+from epimeter.report.measurement import Report
+
+REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*$")
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME[,NAME…]", help="Measure these metrics.")
+@click.option("--all", "everything", is_flag=True, help="Measure every metric that the data allow.")
+@click.option("--bins", type=int, help="Number of bins, for every metric that has bins.")
+@click.option("--binning", help="How bins are cut: width, mass or area.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@click.option("--require", "requirements", multiple=True, metavar="'ece<=0.05'", help="Exit 1 when this does not hold.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
+@click.option("--task", type=click.Choice(["classification", "detection"]), default="classification", show_default=True)
+@click.option("--truth", type=click.Path(), help="For detection: the COCO-style file of annotated objects.")
+def evaluate(
+    file: str,
+    metrics: tuple[str, ...],
+    everything: bool,
+    bins: int | None,
+    binning: str | None,
+    settings: tuple[str, ...],
+    columns: tuple[str, ...],
+    kind: str | None,
+    requirements: tuple[str, ...],
+    as_json: bool,
+    output: str | None,
+    task: str,
+    truth: str | None,
+) -> None:
+    r"""Measure the predictions in FILE and print a report.
+
+    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
+    (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column.
+
+    \b
+    epimeter evaluate predictions.csv
+    epimeter evaluate predictions.parquet --metric ece,brier_score --bins 15 --json
+    epimeter evaluate predictions.csv --require 'ece<=0.05'
+    cat predictions.csv | epimeter evaluate -
+    """
+    if everything and metrics:
+        raise click.UsageError("--all and --metric exclude each other")
+    choices = _choices(bins, binning, settings)
+    wanted = [parsed(requirement) for requirement in requirements]
+    names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
+    if task == "detection":
+        from epimeter.report.detections import evaluate_detections
+
+        report = evaluate_detections(truth, file, metrics=names, **choices)
+    else:
+        report = measured(file, dict(_pair(column, "--column") for column in columns), kind, names, wanted, choices)
+    _write(report, as_json, output)
+    _judge(report, wanted)
+
+
+def measured(
+    file: str, columns: dict[str, str], kind: str | None, names: Any, wanted: list[Requirement], choices: dict[str, Any]
+) -> Report:
+    """Read, measure, and say in a refusal where in the file the fault is."""
+    from epimeter.readers import read
+    from epimeter.report import evaluate as measure
+    from epimeter.report.evaluation import HEADLINES
+
+    table = read(file, columns=columns or None, format=kind)
+    required = [requirement[0] for requirement in wanted]
+    if names is None and required:
+        names = list(dict.fromkeys([*HEADLINES, *required]))
+    elif names not in (None, "all"):
+        names = list(dict.fromkeys([*names, *required]))
+    progress = Progress(table.n_rows)
+    try:
+        return measure(
+            table.y_true,
+            table.y_prob,
+            metrics=names,
+            sample_weight=table.weight,
+            groups=table.group,
+            features=table.features,
+            source=described(table),
+            tick=progress,
+            **choices,
+        )
+    except InputError as refusal:
+        if refusal.row is None or refusal.field not in ("y_true", "y_prob", "sample_weight", "features", "groups"):
+            raise
+        where = f"{table.source}, {table.place(refusal.row)}"
+        raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
+    finally:
+        progress.close()
+
+
+def described(table: Table) -> dict[str, Any]:
+    """Where the rows came from, for the report."""
+    facts: dict[str, Any] = {"name": table.source, "columns": dict(table.roles)}
+    if table.unlabelled:
+        facts["unlabelled"] = table.unlabelled
+    if table.notes:
+        facts["notes"] = list(table.notes)
+    if table.confidence_source:
+        facts["confidence_source"] = table.confidence_source
+    return facts
+
+
+Requirement = tuple[str, str | None, str, float]
+
+
+def parsed(requirement: str) -> Requirement:
+    """A requirement such as ``ece<=0.05`` or ``spiegelhalter_z.p_value>0.01``, its metric known."""
+    match = REQUIREMENT.match(requirement)
+    if match is None:
+        raise click.UsageError(f"--require takes METRIC<=NUMBER, as 'ece<=0.05'; got {requirement!r}")
+    name, part, comparison, number = match.groups()
+    try:
+        limit = float(number)
+    except ValueError:
+        raise click.UsageError(f"--require needs a number; got {number!r}") from None
+    return find(name).name, part, comparison, limit
+
+
+def _judge(report: Report, wanted: list[Requirement]) -> None:
+    """Say which requirements do not hold and exit with 1."""
+    failed = []
+    for name, part, comparison, limit in wanted:
+        measurement = report[name]
+        value = measurement.value if part is None else measurement.fields.get(part)
+        if part is not None and part not in measurement.fields:
+            raise click.UsageError(f"{name} has no field {part!r}; it has {', '.join(measurement.fields) or 'none'}")
+        holds = (
+            value is not None
+            and {
+                "<=": value <= limit,
+                ">=": value >= limit,
+                "<": value < limit,
+                ">": value > limit,
+            }[comparison]
+        )
+        if not holds:
+            shown = "not defined" if value is None else f"{value:.6g}"
+            failed.append(f"{name}{'.' + part if part else ''} is {shown}, required {comparison} {limit:g}")
+    for sentence in failed:
+        click.echo(f"epimeter: {sentence}", err=True)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _write(report: Report, as_json: bool, output: str | None) -> None:
+    from epimeter.report.text import text
+
+    rendered = json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n" if as_json else text(report)
+    if output is None:
+        click.echo(rendered, nl=False)
+    else:
+        Path(output).write_text(rendered, encoding="utf-8")
+        click.echo(f"wrote {output}", err=True)
+
+
+def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -> dict[str, Any]:
+    choices: dict[str, Any] = {
+        name: value for name, value in (("bins", bins), ("binning", binning)) if value is not None
+    }
+    return choices | {name: _value(value) for name, value in (_pair(setting, "--set") for setting in settings)}
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise click.UsageError(f"{option} takes NAME=VALUE; got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _value(text: str) -> Any:
+    """A parameter typed on the command line: a number, true/false, none, a list, or a word."""
+    words = {"true": True, "false": False, "none": None, "null": None, "inf": math.inf}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
