@@ -175,7 +175,7 @@ def ece_fott(
         n_folds = min(folds, len(prob))
         count = chosen_bins(prob, true, order % n_folds, folds=n_folds, max_bins=max_bins, binning=binning, slope=slope)
     else:
-        count = bins
+        count = int(bins)
     column = Column.of(prob, true, slope)
     piece = column.cut(column.edges(count, binning))
     up = lift(piece, slope)
