@@ -185,7 +185,7 @@ class GaussianDifference(Result):
     "covariance for all rows, even when there are d rows.",
     aliases=("nees", "anees"),
 )
-def ecd_gaussian(y_true: Any, y_mean: Any, *, variance: Any = 1.0) -> GaussianDifference:
+def ecd_gaussian(y_true: Any, y_prob: Any, *, variance: Any = 1.0) -> GaussianDifference:
     """Squared errors of a Gaussian forecast in units of its variance: ecd above 0 is over-confident.
 
     Parameters
@@ -194,9 +194,9 @@ def ecd_gaussian(y_true: Any, y_mean: Any, *, variance: Any = 1.0) -> GaussianDi
         Predicted variance: a number, a (d,) diagonal, a (d, d) covariance, (N, d) diagonals or (N, d, d)
         covariances; (N,) variances when the state is a single number.
     """
-    true, mean = _state(y_true, "y_true"), _state(y_mean, "y_mean")
+    true, mean = _state(y_true, "y_true"), _state(y_prob, "y_prob")
     if np.shape(true) != np.shape(mean):
-        raise InputError(f"y_true and y_mean must have the same shape; got {true.shape} and {mean.shape}")
+        raise InputError(f"y_true and y_prob must have the same shape; got {true.shape} and {mean.shape}")
     residual = (true - mean).reshape(len(true), -1)
     squares = _normalised_squares(residual, _state(variance, "variance"))
     nees = math.fsum(squares.tolist()) / len(squares)
@@ -211,7 +211,7 @@ def _state(values: Any, name: str) -> Floats:
         raise InputError(f"{name} must have one or two dimensions; got {array.ndim}", field=name)
     if array.size == 0:
         raise InputError(f"{name} must have at least one row and one component; got shape {array.shape}", field=name)
-    _check_finite(array, name)
+    _check_finite(np.atleast_1d(array), name)
     return array
 
 

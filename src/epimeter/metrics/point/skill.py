@@ -62,7 +62,7 @@ def reference_forecast(forecast: View, reference: Any) -> Multiclass:
     if reference is None:
         return _constant(forecast, class_frequencies(forecast))
     given = _numbers(reference, "reference").astype(np.float64, copy=False)
-    _check_finite(given, "reference")
+    _check_finite(np.atleast_1d(given), "reference")
     if ((given < 0) | (given > 1)).any():
         worst = given[(given < 0) | (given > 1)].flat[0]
         raise InputError(f"reference must lie in [0, 1]; got {worst:g}", field="reference")
