@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maximum likelihood of a logistic curve: Platt's line in the logit, and the beta map.
+
+The likelihood depends on the rows only through the totals at distinct confidences, so a Newton step costs one pass over
+those. Whether a finite maximum exists is decided before the fit, exactly: a line separates two classes when one of them
+ends where the other begins; the beta map, which turns at most once, also when one class lies inside a gap of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import UndefinedMetricError
+from epimeter.metrics.curve.levels import clipped, logistic, logit
+from epimeter.summaries.rows import Levels
+
+Floats = NDArray[np.float64]
+Space = Literal["logit", "probability"]
+
+STEPS = 200
+SETTLED = 1e-9
+"""A Newton step that moves no log odds by more than this is the last: the error after it is its square."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients of the design's columns, their Fisher information, and the log-likelihood reached."""
+
+    coefficients: Floats
+    information: Floats
+    log_likelihood: float
+
+
+def log_likelihood(eta: Floats, weight: Floats, true: Floats) -> float:
+    """Of `true` outcomes among `weight` trials with these log odds."""
+    return -float(true @ np.logaddexp(0.0, -eta) + (weight - true) @ np.logaddexp(0.0, eta))
+
+
+def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, offset: Floats | float = 0.0) -> Fit:
+    """Newton's method, in columns made orthonormal under the weights.
+
+    A step that moves some log odds by m is shortened to log(1 + m)/m of itself, which always gains likelihood (Bach
+    2010). `true` may be smoothed targets. The caller has made sure that a finite maximum exists.
+    """
+    size = np.sqrt(weight @ design**2)
+    size[size == 0] = 1.0
+    root = np.sqrt(weight)[:, None]
+    basis, triangle = np.linalg.qr(root * (design / size))
+    if len(design) < design.shape[1] or np.abs(np.diag(triangle)).min() < 1e-10:
+        raise UndefinedMetricError(
+            f"{name} needs at least {design.shape[1]} distinct confidences to fix its coefficients"
+        )
+    basis /= root
+    place = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        eta = basis @ place + offset
+        chance = logistic(eta)
+        curvature = basis.T @ (basis * (weight * chance * (1 - chance))[:, None])
+        try:
+            step = np.linalg.solve(curvature, basis.T @ (true - weight * chance))
+        except np.linalg.LinAlgError:
+            break
+        largest = float(np.abs(basis @ step).max())
+        place = place + step * (math.log1p(largest) / largest if largest > 0.1 else 1.0)
+        if largest < SETTLED:
+            inner = triangle * size
+            reached = log_likelihood(basis @ place + offset, weight, true)
+            return Fit(np.linalg.solve(inner, place), inner.T @ curvature @ inner, reached)
+    raise UndefinedMetricError(f"{name} found no finite maximum of the likelihood; the outcomes are all but separated")
+
+
+def refuse_one_class(levels: Levels, name: str) -> None:
+    """No curve can be fitted to one outcome."""
+    total, true = levels.weight.sum(), levels.true.sum()
+    if true == 0 or true == total:
+        raise UndefinedMetricError(f"{name} needs both outcomes; all {total:g} rows have outcome {int(true > 0)}")
+
+
+def refuse_separation(x: Floats, levels: Levels, name: str) -> None:
+    """One class ends where the other begins: the slope would grow without end."""
+    one, zero = x[levels.true > 0], x[levels.true < levels.weight]
+    if x.min() == x.max():
+        raise UndefinedMetricError(f"{name} needs two distinct confidences; all are {levels.prob[0]:g}")
+    if zero.max() <= one.min() or one.max() <= zero.min():
+        raise UndefinedMetricError(f"{name} has no finite fit: the confidences separate the two outcomes perfectly")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Log odds a + b x of the outcome, with x the logit of the confidence or the confidence itself."""
+
+    intercept: float
+    slope: float
+    space: Space
+
+    def __call__(self, prob: Floats) -> Floats:
+        return logistic(self.eta(prob))
+
+    def eta(self, prob: Floats) -> Floats:
+        return self.intercept + self.slope * coordinate(prob, self.space)
+
+
+def coordinate(prob: Floats, space: Space) -> Floats:
+    """The x of the line."""
+    return logit(prob) if space == "logit" else np.asarray(prob, np.float64)
+
+
+def fitted_line(levels: Levels, space: Space, name: str, smoothing: bool = False) -> tuple[Line, Fit]:
+    """Platt scaling: the line of largest likelihood, to outcomes or to Platt's smoothed targets."""
+    refuse_one_class(levels, name)
+    x = coordinate(levels.prob, space)
+    target = levels.true
+    if smoothing:
+        ones = float(levels.true.sum())
+        zeros = float(levels.weight.sum()) - ones
+        target = levels.true * (ones + 1) / (ones + 2) + (levels.weight - levels.true) / (zeros + 2)
+    else:
+        refuse_separation(x, levels, name)
+    fit = maximum_likelihood(np.column_stack([np.ones(len(x)), x]), levels.weight, target, name)
+    return Line(float(fit.coefficients[0]), float(fit.coefficients[1]), space), fit
+
+
+@dataclass(frozen=True)
+class BetaMap:
+    """Log odds a log c - b log(1 - c) + m of the outcome."""
+
+    a: float
+    b: float
+    m: float
+    log_likelihood: float
+
+    def __call__(self, prob: Floats) -> Floats:
+        inner = clipped(prob)
+        return logistic(self.a * np.log(inner) - self.b * np.log1p(-inner) + self.m)
+
+
+def fitted_beta(levels: Levels, name: str) -> BetaMap:
+    """Beta calibration with a, b >= 0.
+
+    The likelihood is concave: a free maximum with a, b >= 0 is the answer, else the best one on the border is.
+    """
+    refuse_one_class(levels, name)
+    inner = clipped(levels.prob)
+    refuse_separation(inner, levels, name)
+    columns = np.column_stack([np.log(inner), -np.log1p(-inner), np.ones(len(inner))])
+    candidates = []
+    for kept in ((0, 1, 2), (1, 2), (0, 2), (2,)):
+        if len(kept) == 3 and one_inside_the_other(inner, levels):
+            continue  # a free fit would bend without end, with a or b negative
+        fit = maximum_likelihood(columns[:, kept], levels.weight, levels.true, name)
+        full = np.zeros(3)
+        full[list(kept)] = fit.coefficients
+        if full[0] >= 0 and full[1] >= 0:
+            candidates.append(BetaMap(float(full[0]), float(full[1]), float(full[2]), fit.log_likelihood))
+            if len(kept) == 3:
+                break
+    return max(candidates, key=lambda candidate: candidate.log_likelihood)
+
+
+def one_inside_the_other(x: Floats, levels: Levels) -> bool:
+    """Whether no row of one class lies strictly between the extremes of the other."""
+    one, zero = x[levels.true > 0], x[levels.true < levels.weight]
+    return not (((zero > one.min()) & (zero < one.max())).any() and ((one > zero.min()) & (one < zero.max())).any())

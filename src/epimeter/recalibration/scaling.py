@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps with a few parameters: temperature, Platt and beta scaling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import metric
+from epimeter.errors import InputError
+from epimeter.metrics.curve.levels import TOP_LABEL, clipped, filled, logistic, logit, points
+from epimeter.metrics.curve.logistic import Space, fitted_beta, fitted_line, log_likelihood
+from epimeter.results import Result
+from epimeter.summaries import Ordered, OrderedRows, Rows, fixed
+from epimeter.views import Binary, View
+
+Floats = NDArray[np.float64]
+
+LIMITS = 0.01, 100.0
+"""Between these the temperature is sought."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperatureFit(Result):
+    """The temperature, the mean log loss with and without it, and the map where it was asked for."""
+
+    temperature: float
+    nll: float
+    nll_before: float
+    mapped: Any = None
+
+
+@metric(
+    title="Temperature scaling",
+    family="recalibration",
+    reads=Rows("given"),
+    range=LIMITS,
+    direction="none",
+    equation=r"T=\arg\min_{T>0}\ -\frac1N\sum_i\log\operatorname{softmax}\big(\log(c_i)/T\big)_{y_i};\qquad"
+    r"\text{vector: }\ \hat y(c)=\rho(\operatorname{logit}(c)/T)",
+    where={"c": "clipped to [1e-12, 1 - 1e-12] before the logarithm", "nll, nll_before": "mean log loss at T and at 1"},
+    source="Guo et al. 2017 ICML; Lane 2025 s5.10; ONTO 42001 Annex B.2.2",
+    matrix="used whole",
+    pitfalls="T is sought in [0.01, 100]; an optimum at an end (all right, or worse than chance) gives that end. It cannot "
+    "mend confidences that are too high in one part and too low in another.",
+    aliases=("ts",),
+)
+def temperature_scaling(rows: View, *, at: Any = None) -> TemperatureFit:
+    """The one temperature that makes the probabilities most likely.
+
+    Parameters
+    ----------
+    at
+        Where to evaluate the map: probabilities of the event beside a vector (a number gives a number), rows of class
+        probabilities beside a matrix. None: fit only.
+    """
+    binary = isinstance(rows, Binary)
+    score = logit(rows.prob) if binary else np.log(clipped(rows.prob))
+    score = np.stack([np.zeros(len(score)), score], axis=1) if binary else score
+    score = score - score[np.arange(len(score)), rows.true.astype(np.intp)][:, None]  # against what came true
+    cold = best_inverse(score, rows.weight)
+    return TemperatureFit(
+        temperature=1 / cold,
+        nll=derivatives(score, rows.weight, cold)[0],
+        nll_before=derivatives(score, rows.weight, 1.0)[0],
+        mapped=None if at is None else cooled(at, cold, 1 if binary else rows.n_classes),
+    )
+
+
+def best_inverse(score: Floats, weight: Floats | None) -> float:
+    """The 1/T of least loss: Newton's method on a convex function, kept between the two points that enclose it."""
+    low, high = 1 / LIMITS[1], 1 / LIMITS[0]
+    if derivatives(score, weight, 1.0)[1] == 0:
+        return 1.0  # it is at 1 already, or temperature changes nothing
+    if derivatives(score, weight, low)[1] >= 0:
+        return low
+    if derivatives(score, weight, high)[1] <= 0:
+        return high
+    cold = 1.0
+    for _ in range(100):
+        _, slope, curvature = derivatives(score, weight, cold)
+        if slope == 0:
+            break
+        low, high = (cold, high) if slope < 0 else (low, cold)
+        step = -slope / curvature if curvature > 0 else math.inf
+        # A Newton step that leaves the bracket is replaced by the geometric middle.
+        new = cold + step if low < cold + step < high else math.sqrt(low * high)
+        if abs(new - cold) <= 1e-13 * cold:
+            break
+        cold = new
+    return cold
+
+
+def derivatives(score: Floats, weight: Floats | None, cold: float) -> tuple[float, float, float]:
+    """Mean log loss at 1/T = cold and its first two derivatives; exact sums, so that no order of rows matters."""
+    scaled = cold * score
+    top = scaled.max(axis=1)
+    chance = np.exp(scaled - top[:, None])
+    total = chance.sum(axis=1)
+    loss = np.log(total) + top
+    mean = np.sum(chance * score, axis=1) / total
+    spread = np.sum(chance * (score - mean[:, None]) ** 2, axis=1) / total
+    if weight is None:
+        return tuple(float(fixed.total(column).floats()) / len(score) for column in (loss, mean, spread))  # type: ignore[return-value]
+    mass = math.fsum(weight)
+    return tuple(math.fsum(column * weight) / mass for column in (loss, mean, spread))  # type: ignore[return-value]
+
+
+def cooled(at: Any, cold: float, n_columns: int) -> Any:
+    """The map at new probabilities."""
+    where, single = points(at, "temperature_scaling")
+    if n_columns == 1:
+        mapped = logistic(cold * logit(where))
+        return float(mapped) if single else mapped
+    if single or where.shape[-1] != n_columns:
+        raise InputError(
+            f"at of temperature_scaling must have one probability per class, {n_columns}; got shape {where.shape}",
+            field="at",
+        )
+    score = cold * np.log(clipped(where))
+    chance = np.exp(score - score.max(axis=-1, keepdims=True))
+    return chance / chance.sum(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlattFit(Result):
+    """Slope and intercept, the mean log loss, and the map where it was asked for."""
+
+    slope: float
+    intercept: float
+    nll: float
+    mapped: Any = None
+
+
+@metric(
+    title="Platt scaling",
+    family="recalibration",
+    reads=Ordered(),
+    direction="none",
+    equation=r"(a,b)=\arg\max\sum_it_i\log\rho(a+bx_i)+(1-t_i)\log(1-\rho(a+bx_i)),\qquad\hat y(c)=\rho(a+b\,x(c))",
+    where={
+        "t": "outcome, or smoothed target",
+        "a, b": "intercept, slope",
+        "x": "logit of c clipped to [1e-12, 1 - 1e-12], or c itself",
+        "nll": "mean log loss of the outcomes (not of the smoothed targets)",
+    },
+    source="Platt 1999; Lane 2025 s5.10; ONTO 42001 Annex B.2.2",
+    matrix=TOP_LABEL,
+    pitfalls="A line in the probability itself cannot be the identity. scikit-learn's sigmoid calibration is "
+    "space=probability with smoothing, and has the opposite signs.",
+    aliases=("sigmoid_calibration", "logistic_calibration"),
+)
+def platt_scaling(rows: OrderedRows, *, space: Space = "logit", smoothing: bool = False, at: Any = None) -> PlattFit:
+    """The line in the log odds of largest likelihood.
+
+    Parameters
+    ----------
+    space
+        What the line is in: ``logit`` of the confidence, or the ``probability`` itself.
+    smoothing
+        True fits to Platt's targets (n1+1)/(n1+2) and 1/(n0+2) instead of 1 and 0.
+    at
+        Where to evaluate the map: a number gives a number, an array an array. None: fit only.
+    """
+    levels = filled(rows)
+    line, _ = fitted_line(levels, space, "platt_scaling", smoothing)
+    reached = log_likelihood(line.eta(levels.prob), levels.weight, levels.true)
+    return PlattFit(
+        slope=line.slope,
+        intercept=line.intercept,
+        nll=-reached / float(levels.weight.sum()),
+        mapped=mapped(line, at, "platt_scaling"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetaFit(Result):
+    """The three coefficients, the mean log loss, and the map where it was asked for."""
+
+    a: float
+    b: float
+    m: float
+    nll: float
+    mapped: Any = None
+
+
+@metric(
+    title="Beta calibration map",
+    family="recalibration",
+    reads=Ordered(),
+    range=(0.0, None),
+    direction="none",
+    equation=r"\hat y(c)=\rho\big(a\log c-b\log(1-c)+m\big),\qquad (a,b,m)=\arg\max_{a,b\ge0}\text{likelihood}",
+    where={"m": "intercept of the log odds", "c": "clipped to [1e-12, 1 - 1e-12]", "nll": "mean log loss"},
+    source="Kull, Silva Filho and Flach 2017, AISTATS and Electronic Journal of Statistics 11(2); Lane 2025 s5.10, s5.12",
+    matrix=TOP_LABEL,
+    pitfalls="betacal reports the confidence at which the map is 1/2 as m, stops its optimiser early (a and b agree to "
+    "about 1e-3), and clips at machine epsilon.",
+    aliases=("beta_scaling", "abm"),
+)
+def beta_calibration(rows: OrderedRows, *, at: Any = None) -> BetaFit:
+    """The beta map of largest likelihood: three parameters, the identity among them.
+
+    Parameters
+    ----------
+    at
+        Where to evaluate the map: a number gives a number, an array an array. None: fit only.
+    """
+    levels = filled(rows)
+    fit = fitted_beta(levels, "beta_calibration")
+    return BetaFit(
+        a=fit.a,
+        b=fit.b,
+        m=fit.m,
+        nll=-fit.log_likelihood / float(levels.weight.sum()),
+        mapped=mapped(fit, at, "beta_calibration"),
+    )
+
+
+def mapped(curve: Any, at: Any, name: str) -> Any:
+    """A fitted curve at the points asked for, if any."""
+    if at is None:
+        return None
+    where, single = points(at, name)
+    return float(curve(where)) if single else curve(where)
