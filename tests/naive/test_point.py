@@ -681,7 +681,9 @@ def test_general_least_squares_reads_sparse_forms():
         m.general_least_squares(y, prob, weights=form)
 
 
-@pytest.mark.parametrize("weights", [[1.0, 2.0], np.ones((60, 2)), np.full(60, math.nan), np.ones((60, 60, 1)), "I"])
+@pytest.mark.parametrize(
+    "weights", [[1.0, 2.0], np.ones((60, 2)), np.full(60, math.nan), np.ones((60, 60, 1)), math.nan, "I"]
+)
 def test_general_least_squares_refuses_other_forms(weights):
     with pytest.raises(InputError, match="weights"):
         m.general_least_squares(*VECTOR, weights=weights)
@@ -782,6 +784,7 @@ def test_eice_measures_from_the_middle_of_the_jackknife_interval(m_points):
         {"jackknife": np.full(60, math.nan)},
         {"loo_predictions": np.ones((60, 2)), "loo_residuals": np.ones(3)},
         {"loo_predictions": np.ones((60, 2)), "loo_residuals": [1.0, -1.0]},
+        {"loo_predictions": np.ones((60, 1)), "loo_residuals": math.nan},
         {"jackknife": np.ones(60), "coverage": 1.0},
     ],
 )

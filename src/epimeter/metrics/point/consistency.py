@@ -193,5 +193,5 @@ def _finite(values: Any, name: str, shape: tuple[int, ...] | None) -> Floats:
     array = _numbers(values, name).astype(np.float64, copy=False)
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} must have shape {shape}; got {array.shape}", field=name)
-    _check_finite(array, name)
+    _check_finite(np.atleast_1d(array), name)
     return array

@@ -59,14 +59,14 @@ def _quadratic_form(weights: Any, n_rows: int) -> Any:
     """W, with its shape and its numbers checked; a scipy.sparse matrix stays sparse."""
     if hasattr(weights, "tocsr"):
         form = weights.tocsr()
-        _check_finite(_numbers(form.data, "weights"), "weights")
+        numbers = _numbers(form.data, "weights")
     else:
-        form = _numbers(weights, "weights").astype(np.float64, copy=False)
-        _check_finite(form, "weights")
+        form = numbers = _numbers(weights, "weights").astype(np.float64, copy=False)
     if form.shape not in ((n_rows,), (n_rows, n_rows)):
         raise InputError(
             f"weights must have shape ({n_rows},) or ({n_rows}, {n_rows}); got {form.shape}", field="weights"
         )
+    _check_finite(numbers, "weights")
     return form
 
 

@@ -96,9 +96,8 @@ def _constant(forecast: View, prob: Floats) -> Multiclass:
 
 def class_frequencies(forecast: View) -> Floats:
     """Share of the weight that each class has."""
-    weight = np.ones(forecast.n_rows) if forecast.weight is None else forecast.weight
-    mass = np.array([math.fsum(weight[forecast.true == k].tolist()) for k in range(forecast.n_classes)])
-    return mass / math.fsum(mass.tolist())
+    mass = np.bincount(forecast.true, weights=forecast.weight, minlength=forecast.n_classes)
+    return np.asarray(mass / mass.sum())
 
 
 REFERENCES = {"r": "reference forecast, the class frequencies of the data by default", "c": "forecast"}
