@@ -1,2 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholder docstring."""
+"""Files, frames and standard input into tables of columns by role.
+
+`read` gives the whole source as one `Table`, `batches` gives it piece by piece. What cannot be read is
+refused in one sentence as a `ReadError`; nothing is repaired, and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from epimeter.readers.assembly import joined, tables
+from epimeter.readers.block import Blocks
+from epimeter.readers.roles import detect
+from epimeter.readers.table import Table
+
+__all__ = ["Table", "batches", "read"]
+
+ROWS = 1 << 20
+BYTES_A_ROW = 32
+
+
+def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None) -> Table:
+    """Read a source as one table.
+
+    Parameters
+    ----------
+    source
+        A path, "-" for standard input, or a frame: pandas, polars, Arrow, a mapping of columns, a numpy
+        array with named columns, a list of records.
+    columns
+        Which column plays which role, where its name does not say: ``{"confidence": "score2"}``. The roles
+        are confidence, probabilities, correct (or label), unknown, timestamp, weight, group, id, features,
+        ground_truth_source. ``probabilities`` and ``features`` also take a common beginning ("p_") or
+        several names ("a,b,c"). An empty name leaves a role out.
+    format
+        csv, tsv, json, ndjson, parquet, arrow or npz, where neither the suffix nor the content says.
+
+    Examples
+    --------
+    >>> table = read({"confidence": [0.9, 0.6, 0.7], "correct": [True, False, None]})
+    >>> table.n_rows, table.unlabelled, table.roles["label"]
+    (2, 1, 'correct')
+    """
+    return joined(list(tables(_blocks(source, columns, format, None))))
+
+
+def batches(
+    source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
+) -> Iterator[Table]:
+    """Read a source piece by piece, in bounded memory; JSON documents and npz come in one piece.
+
+    Parameters
+    ----------
+    source, columns, format
+        As for `read`.
+    rows
+        Rows a table, about: text is cut by its bytes, Arrow files at the batches they were written in.
+    """
+    yield from tables(_blocks(source, columns, format, max(1, rows)))
+
+
+def _blocks(source: Any, columns: Mapping[str, str] | None, format: str | None, rows: int | None) -> Blocks:
+    """The blocks of a source, whatever it is."""
+    if not isinstance(source, str | os.PathLike):
+        from epimeter.readers import frames
+
+        yield from frames.blocks(source, partial(_chosen, columns, frames.kind(source)), rows)
+        return
+    from epimeter.readers.files import format_of, opened
+
+    size = None if rows is None else rows * BYTES_A_ROW
+    with opened(source) as stream:
+        chooser = partial(_chosen, columns, stream.source)
+        found = format_of(stream, format)
+        if found in ("csv", "tsv"):
+            from epimeter.readers import delimited
+
+            yield from delimited.blocks(stream, chooser, size, "\t" if found == "tsv" else None)
+        elif found in ("json", "ndjson"):
+            from epimeter.readers import records
+
+            yield from (records.document(stream, chooser) if found == "json" else records.lines(stream, chooser, size))
+        else:
+            from epimeter.readers import columnar
+
+            if found == "npz":
+                yield from columnar.npz(stream, chooser)
+            else:
+                yield from {"parquet": columnar.parquet, "arrow": columnar.arrow}[found](stream, chooser, rows)
+
+
+def _chosen(columns: Mapping[str, str] | None, source: str, names: Any, lists: Any = frozenset()) -> Any:
+    return detect(names, columns, source, lists)

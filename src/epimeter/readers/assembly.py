@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks into tables: cells are settled by role, rows without an outcome are left out and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import ReadError
+from epimeter.readers.block import Block
+from epimeter.readers.cells import Mask, matrix, numbers
+from epimeter.readers.labels import labels
+from epimeter.readers.table import Table
+from epimeter.readers.wording import clean
+from epimeter.readers.words import identities, times, words
+
+
+def tables(blocks: Iterator[Block]) -> Iterator[Table]:
+    """The blocks one by one as tables; refused when no row of any of them is labelled."""
+    labelled = unlabelled = 0
+    last: Block | None = None
+    for block in blocks:
+        made = table(block)
+        labelled, unlabelled, last = labelled + made.n_rows, unlabelled + made.unlabelled, block
+        yield made
+    if last is None or labelled:
+        return
+    name = last.roles.columns["label"][0]
+    raise ReadError(
+        f"{clean(name)} must be known for at least one row; all {unlabelled} outcomes of {last.source} are missing",
+        field=name,
+        count=unlabelled,
+    )
+
+
+def table(block: Block) -> Table:
+    """One block as a table."""
+    roles = block.roles.columns
+    columns: dict[str, Any] = {}
+    class_names = block.roles.class_names
+    if "probabilities" in roles:
+        prob, gone = matrix(block, roles["probabilities"])
+        if class_names is None and block.class_names is not None and len(block.class_names) == prob.shape[1]:
+            class_names = block.class_names
+        columns["probabilities"] = prob
+        true, unlabelled = labels(block, roles["label"][0], prob.shape[1], class_names)
+    else:
+        prob, gone = numbers(block, roles["confidence"][0])
+        columns["confidence"] = prob
+        true, unlabelled = labels(block, roles["label"][0])
+    columns["label"] = true
+    role = "confidence" if "confidence" in roles else "probabilities"
+    _refuse_missing(block, block.roles.served[role], gone, unlabelled)
+    if "weight" in roles:
+        columns["weight"], gone = numbers(block, roles["weight"][0])
+        _refuse_missing(block, roles["weight"][0], gone, unlabelled)
+    if "unknown" in roles:
+        flags, gone = labels(block, roles["unknown"][0])
+        _refuse_missing(block, roles["unknown"][0], gone, unlabelled)
+        columns["unknown"] = flags.astype(bool)
+    if "features" in roles:
+        columns["features"], _ = matrix(block, roles["features"])
+    for role in ("group", "ground_truth_source"):
+        if role in roles:
+            columns[role] = words(block, roles[role][0])
+    if "id" in roles:
+        columns["id"] = identities(block, roles["id"][0])
+    columns["timestamp"], notes = _timestamp(block)
+    served = dict(block.roles.served)
+    if notes:
+        del served["timestamp"]
+    made = Table(
+        source=block.source,
+        class_names=class_names,
+        roles=served,
+        unlabelled=0 if unlabelled is None else int(np.count_nonzero(unlabelled)),
+        rows=block.rows,
+        numbering=block.numbering,
+        metadata=block.metadata,
+        notes=notes,
+        **columns,
+    )
+    return made if unlabelled is None else made.take(~unlabelled)
+
+
+def _refuse_missing(block: Block, name: str, gone: Mask, unlabelled: Mask) -> None:
+    """A missing value on a labelled row is never filled."""
+    if gone is None:
+        return
+    bad: NDArray[np.bool_] = gone if unlabelled is None else gone & ~unlabelled
+    if bad.any():
+        raise block.fault(name, "must be present in every labelled row", bad, "has none")
+
+
+def _timestamp(block: Block) -> tuple[NDArray[np.datetime64] | None, tuple[str, ...]]:
+    """The times; a column that was only called like one and holds none is left out with a note."""
+    if "timestamp" not in block.roles.columns:
+        return None, ()
+    name = block.roles.columns["timestamp"][0]
+    found = times(block, name)
+    if not isinstance(found, str):
+        return found, ()
+    if "timestamp" in block.roles.given:
+        raise ReadError(found, field=name)
+    return None, (f"{found}; the column was left out",)
+
+
+def joined(parts: list[Table]) -> Table:
+    """Tables of one source as one."""
+    from dataclasses import replace
+
+    from epimeter.readers.table import COLUMNS
+
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    columns = {name: _concatenated([getattr(part, name) for part in parts]) for name in COLUMNS}
+    return replace(
+        first,
+        unlabelled=sum(part.unlabelled for part in parts),
+        rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        **columns,
+    )
+
+
+def _concatenated(columns: list[Any]) -> Any:
+    if any(column is None for column in columns):
+        return None
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return np.concatenate(columns)
+    return np.concatenate([np.asarray(column, object) for column in columns])

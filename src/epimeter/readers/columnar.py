@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet, Arrow IPC and npz: files that know their columns. Only the columns wanted are read."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import ReadError
+from epimeter.readers.block import Block, Blocks, Chooser
+from epimeter.readers.files import Stream
+from epimeter.readers.records import from_columns
+from epimeter.readers.roles import Roles
+from epimeter.readers.wording import brief, clean, listed
+
+
+def parquet(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
+    """A Parquet file in batches of `size` rows, or all at once."""
+    with _arrow_faults(stream.source, "Parquet"):
+        from pyarrow import parquet as pq
+
+        with pq.ParquetFile(stream.seekable(), page_checksum_verification=True) as file:
+            roles = _roles(file.schema_arrow, chooser)
+            if not file.metadata.num_rows:
+                raise ReadError(f"{stream.source} has columns but no rows")
+            if size is None:
+                found = [file.read(columns=roles.wanted)]
+            else:
+                found = file.iter_batches(size, columns=roles.wanted)
+            yield from _blocks((_sound(part) for part in found), roles, stream.source)
+
+
+def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
+    """An Arrow IPC file or stream, batch by batch as it was written, or all at once."""
+    with _arrow_faults(stream.source, "Arrow"):
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        whole = stream.head.startswith(b"ARROW1")
+        place = stream.seekable()
+        with pa.OSFile(place) if isinstance(place, str) else pa.PythonFile(place, "r") as file:
+            reader = ipc.open_file(file) if whole else ipc.open_stream(file)
+            roles = _roles(reader.schema, chooser)
+            found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader
+            parts: Iterator[Any] = (_sound(batch.select(roles.wanted)) for batch in found)
+            if size is None:
+                parts = iter([pa.Table.from_batches(list(parts), _selected(reader.schema, roles))])
+            empty = True
+            for block in _blocks((part for part in parts if part.num_rows), roles, stream.source):
+                empty = False
+                yield block
+            if empty:
+                raise ReadError(f"{stream.source} has columns but no rows")
+
+
+def _selected(schema: Any, roles: Roles) -> Any:
+    import pyarrow as pa
+
+    return pa.schema([schema.field(name) for name in roles.wanted])
+
+
+def _sound(batch: Any) -> Any:
+    """The batch, its offsets and text checked: a damaged file must not be read beyond its buffers."""
+    batch.validate(full=True)
+    return batch
+
+
+def _roles(schema: Any, chooser: Chooser) -> Roles:
+    return chooser(schema.names, list_columns(schema))
+
+
+def list_columns(schema: Any) -> frozenset[str]:
+    """Columns of an Arrow schema that hold a list a row."""
+    return frozenset(field.name for field in schema if "list" in str(field.type) or "tensor" in str(field.type))
+
+
+def _blocks(parts: Any, roles: Roles, source: str) -> Blocks:
+    """Arrow tables or batches as blocks."""
+    start = 0
+    for part in parts:
+        yield Block(
+            source=source,
+            roles=roles,
+            columns={name: part.column(name) for name in roles.wanted},
+            n_rows=part.num_rows,
+            rows=range(start, start + part.num_rows),
+        )
+        start += part.num_rows
+
+
+@contextmanager
+def _arrow_faults(source: str, format: str) -> Iterator[None]:
+    """What pyarrow raises as one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except ReadError:
+        raise
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as fault:
+        if isinstance(fault, OSError) and fault.errno is not None:
+            raise  # the system's own, worded where the file was opened
+        reason = brief(fault)
+        raise ReadError(f"{source} must be a whole {format} file; it is damaged or was cut off ({reason})") from None
+
+
+def npz(stream: Stream, chooser: Chooser) -> Blocks:
+    """Named arrays of one .npz file. An array of Python objects is refused unopened: unpickling runs code."""
+    place = stream.seekable()
+    try:
+        with zipfile.ZipFile(place) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            if "[Content_Types]" in members or "[Content_Types].xml" in members:
+                raise ReadError(f"{stream.source} is an Office document, not npz. Save the sheet as CSV")
+            foreign = [info.filename for info in members.values() if not info.filename.endswith(".npy")]
+            if foreign or not members:
+                raise ReadError(
+                    f"an npz file holds arrays only; {stream.source} holds {listed(foreign) or 'nothing'}. "
+                    "An evaluation log? Read it with readers.logs"
+                )
+            for name, info in members.items():
+                _check_array(archive, name, info, stream.source)
+            yield _named_arrays(place, chooser, stream.source)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as fault:
+        raise ReadError(
+            f"{stream.source} must be a whole npz file; it is damaged or was cut off ({brief(fault)})"
+        ) from None
+
+
+def _check_array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo, source: str) -> None:
+    """Read a member's header only: no objects, and as many bytes as its shape says."""
+    from numpy.lib import format as npy
+
+    try:
+        with archive.open(info) as member:
+            version = npy.read_magic(member)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, dtype = read(member)
+            said = int(np.prod(shape, dtype=object)) * dtype.itemsize + member.tell()
+    except (ValueError, SyntaxError, TypeError) as fault:
+        raise ReadError(f"{clean(name)} of {source} must be a numpy array ({brief(fault)})", field=name) from None
+    if dtype.hasobject:
+        raise ReadError(
+            f"{clean(name)} of {source} must be numbers or text; it holds pickled Python objects, which can run "
+            "code and are never opened. Save it with a plain dtype",
+            field=name,
+        )
+    if said != info.file_size:
+        raise ReadError(
+            f"{clean(name)} of {source} must have the size its header says; the file is damaged", field=name
+        )
+
+
+def _named_arrays(place: Any, chooser: Chooser, source: str) -> Block:
+    """The arrays by name as columns; single values beside them are metadata."""
+    if not isinstance(place, str):
+        place.seek(0)
+    columns: dict[str, Any] = {}
+    about: dict[str, Any] = {}
+    try:
+        with np.load(place, allow_pickle=False) as arrays:
+            for name in arrays.files:
+                values = arrays[name]
+                if values.ndim == 0:
+                    about[name] = values.item()
+                else:
+                    columns[name] = values
+    except ValueError as fault:
+        raise ReadError(f"{source} must hold plain arrays ({brief(fault)})") from None
+    return from_columns(columns, chooser, source, about)

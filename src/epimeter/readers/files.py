@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening a source and telling its format from its first bytes.
+
+The name's suffix says what the file should be, the first bytes say what it is; when the two differ the file
+is refused rather than believed. Nothing is written anywhere: what needs random access and cannot be sought
+is held in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+from epimeter.errors import ReadError
+from epimeter.readers.wording import clean, shown
+
+HEAD = 1 << 16
+BOM = b"\xef\xbb\xbf"
+
+FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "npz")
+SAME = {
+    "jsonl": "ndjson",
+    "ipc": "arrow",
+    "feather": "arrow",
+    "arrows": "arrow",
+    "pq": "parquet",
+    "parq": "parquet",
+}
+HOLDS = {
+    "csv": "text",
+    "tsv": "text",
+    "json": "JSON",
+    "ndjson": "JSON",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "npz": "a ZIP archive",
+}
+"""What the first bytes of each format show."""
+WRITTEN = {
+    "csv": "CSV",
+    "tsv": "TSV",
+    "json": "JSON",
+    "ndjson": "one JSON record a line",
+    "parquet": "Parquet",
+    "arrow": "Arrow IPC",
+    "npz": "an npz archive",
+}
+"""The formats as a sentence names them."""
+
+MAGIC = (
+    (b"PAR1", "Parquet"),
+    (b"ARROW1", "Arrow"),
+    (b"\xff\xff\xff\xff", "Arrow"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x05\x06", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip-compressed data"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard-compressed data"),
+    (b"BZh", "bzip2-compressed data"),
+    (b"\xfd7zXZ", "xz-compressed data"),
+    (b"\x93NUMPY", "a single numpy array"),
+    (b"FEA1", "Feather version 1"),
+    (b"PARE", "encrypted Parquet"),
+    (b"%PDF", "PDF"),
+    (b"\x89HDF", "HDF5"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"\x80\x04", "a Python pickle"),
+    (b"\x80\x05", "a Python pickle"),
+)
+WAY_OUT = {
+    "gzip-compressed data": "Unpack it first: gunzip",
+    "Zstandard-compressed data": "Unpack it first: unzstd",
+    "bzip2-compressed data": "Unpack it first: bunzip2",
+    "xz-compressed data": "Unpack it first: unxz",
+    "a single numpy array": "Save the columns by name: np.savez(path, confidence=…, correct=…)",
+    "Feather version 1": "Write it again as Arrow IPC",
+    "UTF-16 text": "Save it as UTF-8",
+    "a Python pickle": "A pickle can run code and is never opened; save it as Parquet",
+}
+
+
+@dataclass
+class Stream:
+    """An open source: its first bytes are looked at before any are consumed."""
+
+    source: str
+    raw: BinaryIO
+    path: str | None
+    head: bytes = b""
+    _unread: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self) -> None:
+        self.head = self._unread = self.raw.read(HEAD) or b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes, all of them when negative; empty at the end."""
+        if size < 0:
+            found, self._unread = self._unread + self.raw.read(), b""
+            return found
+        if self._unread:
+            found, self._unread = self._unread[:size], self._unread[size:]
+            if len(found) < size:
+                found += self.raw.read(size - len(found)) or b""
+            return found
+        return self.raw.read(size) or b""
+
+    def seekable(self) -> Any:
+        """What a reader that jumps about wants: the path of a regular file, else all bytes."""
+        import io
+
+        return self.path if self.path is not None else io.BytesIO(self.read())
+
+
+@contextmanager
+def opened(source: str | os.PathLike[str]) -> Iterator[Stream]:
+    """The source open for reading; whatever the system refuses becomes one sentence."""
+    path = os.fsdecode(source)
+    if path == "-":
+        buffer = getattr(sys.stdin, "buffer", None)
+        if buffer is None:
+            raise ReadError("standard input must give bytes; it is closed or replaced by text")
+        with faults_of("standard input"):
+            stream = Stream("standard input", buffer, None)
+        yield stream
+        return
+    name = clean(PurePath(path).name or path)
+    if "\0" in path:
+        raise ReadError(f"no file can be called {shown(path)}; a name has no zero byte", field="source")
+    with faults_of(name, path), open(path, "rb") as raw:
+        regular = os.path.isfile(path)
+        yield Stream(name, raw, path if regular else None)
+
+
+@contextmanager
+def faults_of(name: str, path: str | None = None) -> Iterator[None]:
+    """Faults of the system as sentences."""
+    where = shown(path) if path is not None else name
+    try:
+        yield
+    except FileNotFoundError:
+        raise ReadError(f"no file is called {where}", field=path) from None
+    except IsADirectoryError:
+        raise ReadError(f"{where} is a directory; name one file in it", field=path) from None
+    except PermissionError:
+        if path is not None and os.path.isdir(path):  # so Windows says it
+            raise ReadError(f"{where} is a directory; name one file in it", field=path) from None
+        raise ReadError(f"{where} may not be read by this user; check its permissions", field=path) from None
+    except OSError as fault:
+        raise ReadError(f"{where} could not be read: {fault.strerror or fault}", field=path) from None
+    except MemoryError:
+        raise ReadError(f"{where} does not fit in memory; read it in batches", field=path) from None
+
+
+def content(head: bytes) -> str:
+    """What the first bytes show, in words."""
+    for magic, what in MAGIC:
+        if head.startswith(magic):
+            return what
+    if b"\0" in head:
+        return "binary data"
+    text = head.removeprefix(BOM).lstrip()
+    return "JSON" if text[:1] in (b"{", b"[") else "text"
+
+
+def format_of(stream: Stream, said: str | None) -> str:
+    """The format as said, else as the suffix says, else as the content shows; never against the content."""
+    if said is not None:
+        wanted = SAME.get(said.lower(), said.lower())
+        if wanted not in FORMATS:
+            raise ReadError(f"no format is called {shown(said)}; the formats are {', '.join(FORMATS)}", field="format")
+    else:
+        suffix = PurePath(stream.path or "").suffix.lower().lstrip(".")
+        wanted = SAME.get(suffix, suffix)
+    if not stream.head.removeprefix(BOM).strip():
+        raise ReadError(f"{stream.source} is empty")
+    found = content(stream.head)
+    if wanted not in FORMATS:
+        return _by_content(stream, found)
+    if HOLDS[wanted] == found:
+        return wanted
+    if found in WAY_OUT:
+        raise ReadError(f"{stream.source} holds {found}. {WAY_OUT[found]}")
+    name = WRITTEN[wanted]
+    why = "as asked" if said is not None else "as its name says"
+    other = next((kind for kind, what in HOLDS.items() if what == found), None)
+    way = f". Rename it or use --format {other}" if other else ""
+    raise ReadError(f"{stream.source} must hold {name}, {why}; it holds {found}{way}")
+
+
+def _by_content(stream: Stream, found: str) -> str:
+    """The format of a source whose name says nothing."""
+    if found == "JSON":
+        return "ndjson" if _one_a_line(stream.head) else "json"
+    for kind, what in HOLDS.items():
+        if what == found:
+            return kind
+    way = f". {WAY_OUT[found]}" if found in WAY_OUT else f"; the formats are {', '.join(FORMATS)}"
+    raise ReadError(f"{stream.source} holds {found}, which is no table{way}")
+
+
+def _one_a_line(head: bytes) -> bool:
+    """Whether the first line is a JSON object of its own and more lines follow."""
+    import msgspec
+
+    first, _, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
+    if not rest.strip() or not first.startswith(b"{"):
+        return False
+    try:
+        msgspec.json.decode(first)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table: what a reader hands on, columns by the role they play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbering = Literal["line", "row"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Labelled rows of a file or frame, columns by role; values as in the source, ranges not yet doubted.
+
+    Attributes
+    ----------
+    source
+        The file's name, `standard input`, or what kind of frame it was; for messages.
+    label
+        0 or 1 (uint8) beside a confidence, class number (int64) beside class probabilities.
+    confidence, probabilities
+        One number a row, or one column a class; one of the two is None.
+    class_names
+        Names of the classes in column order, where the source gives any.
+    unknown, timestamp, weight, group, features, id, ground_truth_source
+        Further columns, None where the source has none. Times are datetime64[us] in UTC (a time without a
+        zone is taken as UTC), `unknown` is boolean, the text columns hold str or None; `id` may stay an
+        Arrow array.
+    roles
+        Which source column served each role.
+    unlabelled
+        Rows left out because their outcome is missing (ERS 3.2, decision C-13).
+    rows, numbering
+        Where row i stood: its line in a text file, from 1, else its row in the source, from 0.
+    metadata
+        What the source says of itself: dataset_id, created_at, domain and the like.
+    confidence_source
+        How a log's confidence came about: `choice_logprob`, `verbalised`, `judge` and so on.
+    notes
+        Sentences a report should repeat: columns that were found and left out.
+    """
+
+    source: str
+    label: NDArray[Any]
+    confidence: NDArray[Any] | None = None
+    probabilities: NDArray[Any] | None = None
+    class_names: tuple[str, ...] | None = None
+    unknown: NDArray[np.bool_] | None = None
+    timestamp: NDArray[np.datetime64] | None = None
+    weight: NDArray[Any] | None = None
+    group: NDArray[Any] | None = None
+    features: NDArray[Any] | None = None
+    id: Any = None
+    ground_truth_source: NDArray[Any] | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    unlabelled: int = 0
+    rows: Sequence[int] | NDArray[np.int64] = range(0)
+    numbering: Numbering = "row"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    confidence_source: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with an outcome; `unlabelled` counts the others."""
+        return len(self.label)
+
+    @property
+    def y_true(self) -> NDArray[Any]:
+        """The outcomes, under the name the metrics use."""
+        return self.label
+
+    @property
+    def y_prob(self) -> NDArray[Any]:
+        """The confidence, or the class probabilities."""
+        prob = self.confidence if self.probabilities is None else self.probabilities
+        assert prob is not None  # every reader fills one of the two
+        return prob
+
+    def place(self, row: int) -> str:
+        """Where row `row` of this table stood in its source, in words: `line 19`."""
+        return f"{self.numbering} {int(self.rows[row])}"
+
+    def take(self, keep: Any) -> Table:
+        """The table of some rows: a slice, a boolean mask, or an array of indices."""
+        picked = {name: taken(getattr(self, name), keep) for name in COLUMNS}
+        return replace(self, rows=taken(self.rows, keep), **picked)
+
+
+COLUMNS = (
+    "label",
+    "confidence",
+    "probabilities",
+    "unknown",
+    "timestamp",
+    "weight",
+    "group",
+    "features",
+    "id",
+    "ground_truth_source",
+)
+"""The fields of a table that hold one entry a row, `rows` aside."""
+assert set(COLUMNS) < {f.name for f in fields(Table)}
+
+
+def taken(column: Any, keep: Any) -> Any:
+    """Some rows of a column, whatever holds it; None stays None."""
+    if column is None:
+        return None
+    if isinstance(keep, slice):
+        return column[keep]
+    if isinstance(column, range):
+        return np.asarray(column, np.int64)[keep]
+    if isinstance(column, np.ndarray):
+        return column[keep]
+    chosen = np.flatnonzero(keep) if np.asarray(keep).dtype == bool else keep
+    return column.take(chosen)
