@@ -117,7 +117,7 @@ class Metric(Generic[R]):
             named = self._own_columns(columns, choices)
             # A function that ends in **rest hands the rest on to another metric, which doubts it.
             hands_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(self.compute).parameters.values())
-            check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
+            choices |= check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
             return self.compute(*columns, **choices) if named is None else self.compute(**named, **choices)
         view, recipe, rest = self.prepare(*columns, **choices)
         return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)
@@ -139,7 +139,8 @@ class Metric(Generic[R]):
     def settle(self, choices: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
         """Checked parameters, parted into the recipe they choose and those that read its summary."""
         assert self.reads is not None
-        check(self.name, self.parameters, choices, extra=("sample_weight", *self.card.needs, *self.card.takes))
+        columns = ("sample_weight", *self.card.needs, *self.card.takes)
+        choices = check(self.name, self.parameters, choices, extra=columns)
         chosen = self.reads.choices()
         recipe = self.reads.choosing(**{name: value for name, value in choices.items() if name in chosen})
         return recipe, {name: value for name, value in choices.items() if name not in chosen}

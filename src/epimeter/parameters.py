@@ -63,6 +63,11 @@ class Parameter:
         if self.limit is not None and number and not self.limit.holds(value):
             raise self._error(metric, f"must be {self.limit}; got {value!r}")
 
+    def settled(self, value: Any) -> Any:
+        """An allowed value in its own type: 10.0 where a whole number is meant is 10."""
+        whole = int in self.kinds and float not in self.kinds
+        return int(value) if whole and isinstance(value, float | np.number) and not isinstance(value, bool) else value
+
     def _error(self, metric: str, text: str) -> InputError:
         return InputError(f"{self.name} of {metric} {text}", field=self.name)
 
@@ -148,8 +153,10 @@ def _documented_here(text: str) -> dict[str, str]:
     return meanings
 
 
-def check(metric: str, known: Mapping[str, Parameter], choices: Mapping[str, Any], extra: Iterable[str] = ()) -> None:
-    """Refuse a misspelt parameter, a missing one, or a value that is not allowed."""
+def check(
+    metric: str, known: Mapping[str, Parameter], choices: Mapping[str, Any], extra: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The choices, doubted once; a misspelt parameter, a missing one or a value that is not allowed is refused."""
     for name in choices:
         if name not in known:
             near = difflib.get_close_matches(name, [*known, *extra], n=1)
@@ -160,3 +167,4 @@ def check(metric: str, known: Mapping[str, Parameter], choices: Mapping[str, Any
     for name, parameter in known.items():
         if parameter.required and name not in choices:
             raise InputError(f"{metric} needs {name}=…; it has no default. {parameter.meaning}", field=name)
+    return {name: known[name].settled(value) for name, value in choices.items()}
