@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from epimeter.card import metric
-from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance
-from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit
+from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome, one_place
+from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, clipped, filled, logit
 from epimeter.metrics.curve.logistic import BetaMap, fitted_beta, log_likelihood
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
@@ -44,7 +44,9 @@ def fott_beta(rows: OrderedRows, *, norm: Norm = 1) -> float:
         Exponent of the distance; no root is taken.
     """
     levels = filled(rows)
-    return mean_distance(levels, fitted_beta(levels, "fott_beta")(levels.prob), norm)
+    if one_place(clipped(levels.prob), levels, "fott_beta"):
+        return mean_distance(levels, mean_outcome(levels), norm)
+    return mean_distance(levels, fitted_beta(levels, "fott_beta", least=2)(levels.prob), norm)
 
 
 @dataclass(frozen=True, kw_only=True)

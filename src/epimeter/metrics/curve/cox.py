@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.limits import Above
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit
-from epimeter.metrics.curve.logistic import Space, fitted_line, log_likelihood, maximum_likelihood
+from epimeter.metrics.curve.logistic import (
+    Space,
+    best_intercept,
+    coordinate,
+    fitted_line,
+    log_likelihood,
+    refuse_one_class,
+)
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
@@ -73,7 +80,8 @@ def cis(rows: OrderedRows) -> CoxFit:
     line, fit = fitted_line(levels, "logit", "cis")
     x = logit(levels.prob)
     at_identity = log_likelihood(x, levels.weight, levels.true)
-    large = maximum_likelihood(np.ones((len(x), 1)), levels.weight, levels.true, "cis", offset=x)
+    large = best_intercept(x, levels.weight, levels.true)
+    at_large = log_likelihood(x + large, levels.weight, levels.true)
     away = np.array([line.intercept, line.slope - 1])
     error = np.sqrt(np.diag(np.linalg.inv(fit.information)))
     lr = max(0.0, 2 * (fit.log_likelihood - at_identity))
@@ -83,13 +91,13 @@ def cis(rows: OrderedRows) -> CoxFit:
         slope=line.slope,
         intercept_se=float(error[0]),
         slope_se=float(error[1]),
-        intercept_in_the_large=float(large.coefficients[0]),
+        intercept_in_the_large=large,
         lr=lr,
         lr_p_value=float(chdtrc(2, lr)),
         wald=wald,
         wald_p_value=float(chdtrc(2, wald)),
-        in_the_large_p_value=float(chdtrc(1, max(0.0, 2 * (large.log_likelihood - at_identity)))),
-        slope_p_value=float(chdtrc(1, max(0.0, 2 * (fit.log_likelihood - large.log_likelihood)))),
+        in_the_large_p_value=float(chdtrc(1, max(0.0, 2 * (at_large - at_identity)))),
+        slope_p_value=float(chdtrc(1, max(0.0, 2 * (fit.log_likelihood - at_large)))),
     )
 
 
@@ -119,8 +127,21 @@ def fott_platt(rows: OrderedRows, *, space: Space = "logit", norm: Norm = 1) -> 
         Exponent of the distance; no root is taken.
     """
     levels = filled(rows)
+    if one_place(coordinate(levels.prob, space), levels, "fott_platt"):
+        return mean_distance(levels, mean_outcome(levels), norm)
     line, _ = fitted_line(levels, space, "fott_platt")
     return mean_distance(levels, line(levels.prob), norm)
+
+
+def one_place(x: NDArray[np.float64], levels: Levels, name: str) -> bool:
+    """Whether all rows say the same, so that any fitted map gives their mean outcome."""
+    refuse_one_class(levels, name)
+    return bool(x[0] == x[-1])
+
+
+def mean_outcome(levels: Levels) -> NDArray[np.float64]:
+    """The mean outcome at every confidence."""
+    return np.full(len(levels.prob), levels.true.sum() / levels.weight.sum())
 
 
 def mean_distance(levels: Levels, mapped: NDArray[np.float64], norm: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance
+from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
@@ -120,7 +120,7 @@ def corp(rows: OrderedRows, *, score: Score = "brier") -> ScoreParts:
     levels = filled(rows)
     whole = mean_score(levels, levels.prob, score)
     best = mean_score(levels, isotonic(levels), score)
-    flat = mean_score(levels, np.full(len(levels.prob), levels.true.sum() / levels.weight.sum()), score)
+    flat = mean_score(levels, mean_outcome(levels), score)
     return ScoreParts(score=whole, mcb=max(0.0, whole - best), dsc=max(0.0, flat - best), unc=flat)
 
 

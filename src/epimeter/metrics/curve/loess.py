@@ -27,6 +27,9 @@ WORTH_COMPILING = 1 << 26
 UNSAFE = 1e-6
 """A variance that cancels to less than this share of its terms is not trusted; the window is then solved by SVD."""
 
+TOUCH = 1e-11
+"""Distances this close to h, relatively, are h."""
+
 
 def loess(levels: Levels, at: Floats, span: float, degree: int) -> Floats:
     """The fitted values at some points."""
@@ -75,8 +78,9 @@ def bandwidths(levels: Levels, at: Floats, span: float) -> Floats:
 
 def local_fits(levels: Levels, at: Floats, reach: Floats, degree: int) -> Floats:
     """Weighted least squares around each point; the points are sorted and their windows have a width."""
-    low = np.searchsorted(levels.prob, at - reach)
-    high = np.searchsorted(levels.prob, at + reach, side="right")
+    wide = reach * (1 + TOUCH)  # samples at the very edge belong to the window, whatever rounding says
+    low = np.searchsorted(levels.prob, np.nextafter(at - wide, -1.0))
+    high = np.searchsorted(levels.prob, np.nextafter(at + wide, 2.0), side="right")
     if len(at) * ROOM + int((high - low).sum()) >= WORTH_COMPILING:
         from epimeter.metrics.curve import loess_compiled
 
@@ -142,7 +146,7 @@ def least_norm_fit(offset: Floats, weight: Floats, true: Floats, reach: float, d
     """One window by SVD: too few distinct confidences for the polynomial take the solution of least norm."""
     ratio = np.abs(offset) / reach
     # All nearest samples exactly at the edge would get no weight at all; they get weight 1 instead.
-    edge = ratio.min() > 1 - 1e-12
+    edge = ratio.min() > 1 - TOUCH
     tricube = np.ones_like(ratio) if edge else np.maximum(1 - ratio**3, 0.0) ** 3
     some = tricube > 0
     root = np.sqrt(weight[some] * tricube[some])

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 LEAF = 64
 POWERS = 14
 """Degree 9 of the weight, 4 of the distance, and the zeroth."""
+WIDE = 0.125
+"""Nodes of a larger radius, in units of h, are opened: the weights at their far end may be too small for their sums."""
 
 
 def window_moments(levels: Levels, at: Floats, reach: Floats, low: Any, high: Any) -> tuple[Floats, Floats]:
@@ -50,7 +52,7 @@ def _tree(prob, weight, true, leaves):  # type: ignore[no-untyped-def]
                 continue
             middle[node] = 0.5 * (prob[start] + prob[end - 1])
             half = 0.5 * (prob[end - 1] - prob[start])
-            radius[node] = half if half > 0 else 1.0
+            radius[node] = half if half > 0 else 1e-300
             for i in range(start, end):
                 v = (prob[i] - middle[node]) / radius[node]
                 power = 1.0
@@ -134,6 +136,7 @@ def _windows(  # type: ignore[no-untyped-def]
     prob, weight, true, leaves, middle, radius, mass, came, at, reach, low, centre, high, out
 ):
     cubic, g, part = np.empty(4), np.empty(10), np.empty(5)
+    stack = np.empty(128, np.int64)
     for t in range(len(at)):
         x, h = at[t], reach[t]
         for side in range(2):
@@ -145,13 +148,26 @@ def _windows(  # type: ignore[no-untyped-def]
                 continue
             _add_samples(prob, weight, true, start, left * LEAF, x, h, out[t])
             _add_samples(prob, weight, true, right * LEAF, end, x, h, out[t])
-            left, right = left + leaves, right + leaves
+            # The nodes that make up the leaves from left to right.
+            left, right, waiting = left + leaves, right + leaves, 0
             while left < right:
                 if left & 1:
-                    _add_node(middle[left], radius[left], mass[left], came[left], x, h, out[t], cubic, g, part)
-                    left += 1
+                    stack[waiting] = left
+                    waiting, left = waiting + 1, left + 1
                 if right & 1:
                     right -= 1
-                    _add_node(middle[right], radius[right], mass[right], came[right], x, h, out[t], cubic, g, part)
+                    stack[waiting] = right
+                    waiting += 1
                 left //= 2
                 right //= 2
+            while waiting > 0:
+                waiting -= 1
+                node = stack[waiting]
+                if radius[node] <= WIDE * h:
+                    _add_node(middle[node], radius[node], mass[node], came[node], x, h, out[t], cubic, g, part)
+                elif node < leaves:
+                    stack[waiting], stack[waiting + 1] = 2 * node, 2 * node + 1
+                    waiting += 2
+                else:
+                    first = (node - leaves) * LEAF
+                    _add_samples(prob, weight, true, first, min(first + LEAF, len(prob)), x, h, out[t])

@@ -51,15 +51,12 @@ def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, 
     size[size == 0] = 1.0
     root = np.sqrt(weight)[:, None]
     basis, triangle = np.linalg.qr(root * (design / size))
-    if len(design) < design.shape[1] or np.abs(np.diag(triangle)).min() < 1e-10:
-        raise UndefinedMetricError(
-            f"{name} needs at least {design.shape[1]} distinct confidences to fix its coefficients"
-        )
+    if np.abs(np.diag(triangle)).min() < 1e-10:
+        raise UndefinedMetricError(f"{name} has no unique fit: the confidences are too close to each other")
     basis /= root
     place = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        eta = basis @ place + offset
-        chance = logistic(eta)
+        chance = logistic(basis @ place)
         curvature = basis.T @ (basis * (weight * chance * (1 - chance))[:, None])
         try:
             step = np.linalg.solve(curvature, basis.T @ (true - weight * chance))
@@ -69,25 +66,52 @@ def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, 
         place = place + step * (math.log1p(largest) / largest if largest > 0.1 else 1.0)
         if largest < SETTLED:
             inner = triangle * size
-            reached = log_likelihood(basis @ place + offset, weight, true)
+            reached = log_likelihood(basis @ place, weight, true)
             return Fit(np.linalg.solve(inner, place), inner.T @ curvature @ inner, reached)
     raise UndefinedMetricError(f"{name} found no finite maximum of the likelihood; the outcomes are all but separated")
 
 
 def refuse_one_class(levels: Levels, name: str) -> None:
-    """No curve can be fitted to one outcome."""
+    """No logistic curve has a finite fit to one outcome."""
     total, true = levels.weight.sum(), levels.true.sum()
     if true == 0 or true == total:
         raise UndefinedMetricError(f"{name} needs both outcomes; all {total:g} rows have outcome {int(true > 0)}")
 
 
+def refuse_few(x: Floats, least: int, name: str) -> None:
+    """Fewer distinct confidences than coefficients leave some of them open."""
+    distinct = len(np.unique(x))
+    if distinct < least:
+        raise UndefinedMetricError(f"{name} needs at least {least} distinct confidences; got {distinct}")
+
+
 def refuse_separation(x: Floats, levels: Levels, name: str) -> None:
     """One class ends where the other begins: the slope would grow without end."""
     one, zero = x[levels.true > 0], x[levels.true < levels.weight]
-    if x.min() == x.max():
-        raise UndefinedMetricError(f"{name} needs two distinct confidences; all are {levels.prob[0]:g}")
     if zero.max() <= one.min() or one.max() <= zero.min():
         raise UndefinedMetricError(f"{name} has no finite fit: the confidences separate the two outcomes perfectly")
+
+
+def best_intercept(x: Floats, weight: Floats, true: Floats) -> float:
+    """The a of largest likelihood of log odds a + x: where as many outcomes are expected as came true.
+
+    Certain rows are counted apart from the tiny rest of their probability, so that log odds of 27 lose nothing.
+    """
+    mean = float(true.sum() / weight.sum())
+    base = math.log(mean) - math.log1p(-mean)
+    low, high = base - float(x.max()), base - float(x.min())
+    place = min(max(0.0, low), high)
+    for _ in range(STEPS):
+        eta = x + place
+        sure, rest = eta > 0, logistic(-np.abs(eta))
+        excess = (true - np.where(sure, weight, 0.0)).sum() + float((np.where(sure, weight, -weight) * rest).sum())
+        low, high = (place, high) if excess > 0 else (low, place)
+        step = excess / float((weight * rest * (1 - rest)).sum())
+        new = place + step if low <= place + step <= high else (low + high) / 2
+        if abs(new - place) <= 1e-13 * max(1.0, abs(place)):
+            break
+        place = new
+    return float(place)
 
 
 @dataclass(frozen=True)
@@ -114,6 +138,7 @@ def fitted_line(levels: Levels, space: Space, name: str, smoothing: bool = False
     """Platt scaling: the line of largest likelihood, to outcomes or to Platt's smoothed targets."""
     refuse_one_class(levels, name)
     x = coordinate(levels.prob, space)
+    refuse_few(x, 2, name)
     target = levels.true
     if smoothing:
         ones = float(levels.true.sum())
@@ -139,14 +164,17 @@ class BetaMap:
         return logistic(self.a * np.log(inner) - self.b * np.log1p(-inner) + self.m)
 
 
-def fitted_beta(levels: Levels, name: str) -> BetaMap:
+def fitted_beta(levels: Levels, name: str, least: int = 3) -> BetaMap:
     """Beta calibration with a, b >= 0.
 
-    The likelihood is concave: a free maximum with a, b >= 0 is the answer, else the best one on the border is.
+    The likelihood is concave: a free maximum with a, b >= 0 is the answer, else the best one on the border is. Two
+    distinct confidences fix the map there, but not its coefficients: `least` says which of the two is wanted.
     """
     refuse_one_class(levels, name)
     inner = clipped(levels.prob)
+    refuse_few(inner, 2, name)
     refuse_separation(inner, levels, name)
+    refuse_few(inner, least, name)
     columns = np.column_stack([np.log(inner), -np.log1p(-inner), np.ones(len(inner))])
     candidates = []
     for kept in ((0, 1, 2), (1, 2), (0, 2), (2,)):
@@ -154,7 +182,7 @@ def fitted_beta(levels: Levels, name: str) -> BetaMap:
             continue  # a free fit would bend without end, with a or b negative
         fit = maximum_likelihood(columns[:, kept], levels.weight, levels.true, name)
         full = np.zeros(3)
-        full[list(kept)] = fit.coefficients
+        full[list(kept)] += fit.coefficients
         if full[0] >= 0 and full[1] >= 0:
             candidates.append(BetaMap(float(full[0]), float(full[1]), float(full[2]), fit.log_likelihood))
             if len(kept) == 3:

@@ -14,7 +14,7 @@ from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.results import Result
-from epimeter.summaries import Rows, fixed
+from epimeter.summaries import Rows
 from epimeter.views import ROW_SUM_TOLERANCE, Multiclass
 
 Floats = NDArray[np.float64]
@@ -93,7 +93,7 @@ def anchor(at: Any, prob: Floats) -> Floats:
     """The prediction to test, as one probability a class."""
     n_classes = prob.shape[1]
     if at is None:  # exact sums: the mean does not depend on the order of the rows
-        return np.array([float(fixed.total(prob[:, k]).floats()) for k in range(n_classes)]) / len(prob)
+        return np.array([math.fsum(column) for column in prob.T]) / len(prob)
     try:
         values = np.asarray(at, np.float64)
     except (TypeError, ValueError):
