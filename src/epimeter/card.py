@@ -55,7 +55,9 @@ class Card:
     """Further columns it can use."""
     order: Order = "free"
     weighted: bool = True
-    """Whether it takes sample weights; an integer weight counts as that many equal rows."""
+    """Whether it takes sample weights."""
+    copies: bool = True
+    """Whether an integer weight counts as that many equal rows; not so where a variance goes with its square."""
     labels: Literal["needed", "ignored"] = "needed"
     matrix: str = "reduced to its top label"
     """What an (N, K) matrix means to it."""

@@ -130,7 +130,7 @@ def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
 
 def counts_weights_as_copies(metric: Metric[Any], sample: Sample) -> None:
     """An integer weight is that many copies of the row; weight zero is no row."""
-    if not metric.card.weighted:
+    if not metric.card.weighted or not metric.card.copies:
         return
     n = len(sample.y_true)
     weight = np.random.Generator(np.random.PCG64(2)).integers(0, 4, n)

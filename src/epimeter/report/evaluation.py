@@ -26,7 +26,6 @@ HEADLINES = (
     "lp_ce",
     "esce",
     "brier_score",
-    "brier_skill_score",
     "nll",
     "ecd",
     "spherical_score",

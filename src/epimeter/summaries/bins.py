@@ -179,6 +179,9 @@ class Bins(Recipe):
         )
 
 
+MOMENTS = ("square", "variance1", "variance2", "variance3", "skew1", "skew2")
+
+
 @dataclass(frozen=True)
 class MomentBins(Bins):
     """Totals per bin with the squares and null moments of the residual. Parameters as `Bins`."""
@@ -186,6 +189,13 @@ class MomentBins(Bins):
     def _totals(self, view: View) -> MomentTotals:
         base = super()._totals(view)
         assert isinstance(view, Binary)
+        if view.weight is None and self.binning == "width" and fast.worth(view.n_rows):
+            from epimeter.summaries import hot
+
+            found = hot.moment_totals(view.true, view.prob, self.bins)
+            return MomentTotals(
+                base.count, base.weight, base.true, base.prob, base.edges, **dict(zip(MOMENTS, found, strict=True))
+            )
         part = pieces(view.prob, view.weight, self.bins, self.binning)
         prob = view.prob[part.row].astype(np.float64)
         variance = prob * (1 - prob)

@@ -94,9 +94,12 @@ def scaled(values: NDArray[Any]) -> Integers:
 
 
 def split(values: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Numbers of size up to 2^40 as whole units and steps of 2^-44, the fraction rounded half to even."""
-    units = np.floor(values)
-    return units.astype(np.int64), np.rint((values - units) * float(ONE)).astype(np.int64)
+    """Numbers of size up to 2^40 as whole units and steps of 2^-44, the fraction rounded half to even.
+
+    A number less its nearest whole number is exact, and at most a half.
+    """
+    units = np.rint(values)
+    return units.astype(np.int64), scaled(values - units)
 
 
 def total(values: NDArray[Any]) -> Fixed:

@@ -217,3 +217,32 @@ def count_draws(uniform, n, counts):  # type: ignore[no-untyped-def]
     """Count the rows floor(u * n) that random numbers draw."""
     for j in range(len(uniform)):
         counts[np.uint64(uniform[j] * n)] += np.int32(1)
+
+
+@njit(nogil=True, cache=True)
+def _moment_block(true, prob, bins, table):  # type: ignore[no-untyped-def]
+    """Add the squares and null moments of the residual to `table`: six numbers a bin, in steps (see MomentTotals)."""
+    last, width = np.int64(bins - 1), np.float64(bins)
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        b = np.uint64(min(np.int64(p * width), last))
+        u = np.float64(true[i]) - p
+        v = p * (1.0 - p)
+        t = v * (1.0 - 2.0 * p)
+        v2 = v * v
+        table[b, 0] += np.int64(np.rint(u * u * 17592186044416.0))
+        table[b, 1] += np.int64(np.rint(v * 17592186044416.0))
+        table[b, 2] += np.int64(np.rint(v2 * 17592186044416.0))
+        table[b, 3] += np.int64(np.rint(v * v2 * 17592186044416.0))
+        table[b, 4] += np.int64(np.rint(t * 17592186044416.0))
+        table[b, 5] += np.int64(np.rint(t * t * 17592186044416.0))
+
+
+def moment_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> list[Fixed]:
+    """Sums of u^2, v, v^2, v^3, t, t^2 by equal-width bin."""
+    totals = [Fixed.zeros(bins) for _ in range(6)]
+    for start in range(0, len(prob), BLOCK):
+        table = np.zeros((bins, 6), np.int64)
+        _moment_block(true[start : start + BLOCK], prob[start : start + BLOCK], bins, table)
+        totals = [total + normalised(0 * column, column) for total, column in zip(totals, table.T, strict=True)]
+    return totals

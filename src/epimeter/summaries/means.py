@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
-from epimeter.summaries import fixed, paired
+from epimeter.summaries import fast, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import Reading, View
+from epimeter.views import Binary, Reading, View
 
 Floats = NDArray[np.float64]
 Score = Callable[..., Floats]
@@ -110,7 +110,23 @@ class MeanOf(Recipe):
 
         return Atoms.of(None, 1, [np.ones_like(high), units, high, low], assemble)
 
+    def hot_columns(self, view: View) -> list[tuple[Fixed, Fixed]] | None:
+        """The sums of a chunk from the compiled pass, where its score has a twin there."""
+        names = getattr(self.score, "hot_columns", None)
+        if names is None or self.bound or view.weight is not None or not isinstance(view, Binary):
+            return None
+        if not fast.worth(view.n_rows):
+            return None
+        from epimeter.summaries.hot_scores import column_sums
+
+        found = column_sums(view, names)
+        return None if found is None else [found[name] for name in names]
+
     def summarise(self, view: View) -> Mean:
+        hot = self.hot_columns(view)
+        if hot is not None:
+            mass = Fixed.of_counts(np.asarray(view.n_rows))
+            return Mean(mass, hot[0][0], 0.0, 0, 0, view.n_rows, view.n_classes)
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
         weight = view.weight
         if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
@@ -121,7 +137,7 @@ class MeanOf(Recipe):
         huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
         plain = np.where(large, 0.0, scores) if large.any() else scores
         total: Fixed | Paired
-        mass: Fixed | Paired
+        mass: Fixed | Paired  # type: ignore[no-redef]
         if weight is None:
             mass, total = Fixed.of_counts(np.asarray(len(scores))), fixed.total(plain)
         else:
@@ -131,6 +147,16 @@ class MeanOf(Recipe):
             total = paired.binned(plain - units, weight, here, 1)[0]
             total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
         return Mean(mass, total, math.fsum(huge), plus, minus, view.n_rows, view.n_classes)
+
+
+def in_hot_loop(*columns: str) -> Callable[[Score], Score]:
+    """Say which columns of the compiled pass (`hot_scores`) are the twin of a score with its default parameters."""
+
+    def mark(score: Score) -> Score:
+        score.hot_columns = columns  # type: ignore[attr-defined]
+        return score
+
+    return mark
 
 
 def _hashable(value: Any) -> Any:

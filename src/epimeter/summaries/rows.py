@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -123,9 +124,7 @@ class Ordered(_Keeps):
         view = summary.view
         prob = view.prob.astype(np.float64)
         if view.weight is None:
-            key = packed(prob, view.true)
-            key.sort()
-            return OrderedRows(*unpacked(key), None)
+            return OrderedRows(*unpacked(sorted_keys(prob, view.true)), None)
         order = np.lexsort((view.weight, view.true, prob))
         return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
 
@@ -138,8 +137,28 @@ def packed(prob: Floats, true: NDArray[Any]) -> NDArray[np.int64]:
     return ((prob + 0.0).view(np.int64) << 1) | true.astype(np.int64)  # + 0.0 turns -0.0 into 0.0
 
 
+def sorted_keys(prob: NDArray[Any], true: NDArray[Any]) -> NDArray[np.int64]:
+    """The packed rows in increasing order; many rows are sorted by compiled loops, to the same integers."""
+    if worth_sorting(len(prob)):
+        from epimeter.summaries import sorting
+
+        return sorting.sorted_keys(prob, true)
+    key = packed(prob.astype(np.float64, copy=False), true)
+    key.sort()
+    return key
+
+
+def worth_sorting(n_rows: int) -> bool:
+    """Whether compiled loops win on this many rows, their import included unless some call has paid for it."""
+    return n_rows >= (1 << 16 if "epimeter.summaries.sorting" in sys.modules else 1 << 20)
+
+
 def unpacked(key: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Confidence and outcome back from the integer."""
+    if worth_sorting(len(key)):
+        from epimeter.summaries import sorting
+
+        return sorting.unpacked(key)
     return (key >> 1).view(np.float64), (key & 1).astype(np.float64)
 
 

@@ -157,6 +157,14 @@ class SumsOf(MeanOf):
         return Atoms.of(None, 1, columns, assemble)
 
     def summarise(self, view: View) -> Sums:  # type: ignore[override]
+        hot = None if self.by_label else self.hot_columns(view)
+        if hot is not None:
+            coarse = Fixed(np.stack([c.units for c, _ in hot]), np.stack([c.steps for c, _ in hot]))
+            rest = Fixed(np.stack([r.units for _, r in hot]), np.stack([r.steps for _, r in hot]))
+            mass = Fine(Fixed.of_counts(np.array([view.n_rows])), Fixed.zeros(1))
+            total = Fine(coarse, rest)
+            none = np.zeros(len(hot), np.int64)
+            return Sums(mass, total, total if self.squared else None, none, view.n_rows, view.n_classes)
         rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
             rows, label, weight = rows[weight > 0], label[weight > 0], weight[weight > 0]
@@ -165,7 +173,7 @@ class SumsOf(MeanOf):
         infinite = rows == np.inf
         if infinite.any():
             rows = np.where(infinite, 0.0, rows)
-        total = _totals(rows, weight, group, n_groups)
+        total = _totals(rows, weight, group, n_groups)  # type: ignore[assignment]
         square = total if weight is None or not self.squared else _totals(rows, weight**2, group, n_groups)
         return Sums(
             _totals(np.ones((len(rows), 1)), weight, group, n_groups),

@@ -16,8 +16,10 @@ from epimeter.metrics.point.spiegelhalter import two_sided
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
+from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
-from epimeter.views import View, _check_finite, _numbers
+from epimeter.views import Binary, View, _check_finite, _numbers
 
 Floats = NDArray[np.float64]
 Variant = Literal["general", "true_vs_rest"]
@@ -28,6 +30,14 @@ def positive_log(prob: Floats) -> Floats:
     return log(np.where(prob > 0, prob, 1.0))
 
 
+def columns(view: View) -> Floats:
+    """One probability a class; those of a vector without remembering them."""
+    if isinstance(view, Binary):
+        prob = view.prob.astype(np.float64, copy=False)
+        return np.stack([1.0 - prob, prob]).T
+    return view.prob.astype(np.float64, copy=False)
+
+
 def true_against_rest(prob: Floats) -> Floats:
     """(c - 1) log(c / (1 - c)): +inf at 0, 0 at 1."""
     inside = (prob > 0) & (prob < 1)
@@ -35,6 +45,7 @@ def true_against_rest(prob: Floats) -> Floats:
     return np.where(inside, (safe - 1) * (log(safe) - log(1 - safe)), np.where(prob > 0, 0.0, np.inf))
 
 
+@in_hot_loop("entropic")
 def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
     """Contribution of each row.
 
@@ -46,8 +57,8 @@ def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
     """
     if variant == "true_vs_rest":
         return true_against_rest(view.picked)
-    prob = view.prob.astype(np.float64, copy=False)
-    return np.asarray(np.einsum("ij,ij->i", prob, positive_log(prob)) - log(view.picked))
+    prob = columns(view)
+    return row_dot(prob, positive_log(prob)) - log(view.picked)
 
 
 VARIANTS = (
@@ -59,7 +70,7 @@ VARIANTS = (
 @metric(
     title="Entropic calibration difference",
     family="point",
-    reads=MeanOf(entropic_differences, "classes"),
+    reads=MeanOf(entropic_differences),
     range=(None, None),
     ideal=0.0,
     direction="signed",
@@ -94,6 +105,7 @@ class EntropicTest(Result):
     p_value_overconfident: float
 
 
+@in_hot_loop("entropic", "none", "entropic_variance")
 def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
     """Contribution of each row, its mean and its variance if the label were drawn from the forecast.
 
@@ -102,25 +114,25 @@ def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
     variant
         As in ecd.
     """
-    prob = view.prob.astype(np.float64, copy=False)
+    prob = columns(view)
     if variant == "general":
         # Labels c_k = 0 have no share in the moments; they get the score 0 instead of inf.
         score = -positive_log(prob)
         expected = np.zeros(view.n_rows)  # sum c log c - sum c log c
     else:
         score = np.where(prob > 0, true_against_rest(np.where(prob > 0, prob, 1.0)), 0.0)
-        expected = np.einsum("ij,ij->i", prob, score)
+        expected = row_dot(prob, score)
     # Centred at the mean by the row's own sum, so that uniform rows that miss 1 by a rounding have no
     # variance.
-    centre = np.einsum("ij,ij->i", prob, score) / prob.sum(axis=1)
-    variance = np.einsum("ij,ij->i", prob, (score - centre[:, None]) ** 2)
+    centre = row_dot(prob, score) / row_sum(prob)
+    variance = row_dot(prob, (score - centre[:, None]) ** 2)
     return np.column_stack([entropic_differences(view, variant=variant), expected, variance])
 
 
 @metric(
     title="Test of calibration with the entropic calibration difference",
     family="point",
-    reads=SumsOf(entropic_moments, "classes", squared=True),
+    reads=SumsOf(entropic_moments, squared=True),
     range=(None, None),
     ideal=0.0,
     direction="signed",
@@ -140,6 +152,7 @@ def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
     pitfalls="A normal limit: not to be trusted when a single row holds more than a tenth of the null "
     "variance. Weights are not repetitions here: the variance goes with their squares. The paper's test is "
     "the one-sided p_value_overconfident.",
+    copies=False,
     aliases=("ecd_z",),
 )
 def ecd_test(sums: Sums) -> EntropicTest:
@@ -249,4 +262,4 @@ def _whitened_squares(residual: Floats, covariance: Floats) -> Floats:
         white = solve_triangular(factor, residual.T, lower=True).T
     else:
         white = np.linalg.solve(factor, residual[:, :, None])[:, :, 0]
-    return np.asarray(np.einsum("ij,ij->i", white, white))
+    return row_dot(white, white)

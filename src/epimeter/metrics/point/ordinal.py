@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.summaries import Mean, MeanOf
+from epimeter.summaries.rowwise import row_dot
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ def cumulated_errors(view: View) -> Floats:
 def ranked_squares(view: View) -> Floats:
     """Mean squared cumulated error of each row."""
     errors = cumulated_errors(view)
-    return np.asarray(np.einsum("ij,ij->i", errors, errors) / errors.shape[1])
+    return np.asarray(row_dot(errors, errors) / errors.shape[1])
 
 
 @metric(

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf
-from epimeter.views import View
+from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.rowwise import row_dot
+from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
 Alpha = Annotated[float, Between(1, math.inf, open_low=True, open_high=True)]
@@ -55,15 +57,21 @@ def pseudo_spherical_score(mean: Mean) -> float:
     return mean.value
 
 
+@in_hot_loop("spherical")
 def spherical(view: View) -> Floats:
     """Spherical score of each row."""
-    return pseudo_spherical(view, alpha=2.0)
+    if isinstance(view, Binary):
+        prob = view.prob.astype(np.float64, copy=False)
+        other = 1.0 - prob
+        return np.asarray(view.picked / np.sqrt(other * other + prob * prob))
+    prob = view.prob.astype(np.float64, copy=False)
+    return np.asarray(view.picked / np.sqrt(row_dot(prob, prob)))
 
 
 @metric(
     title="Spherical score",
     family="point",
-    reads=MeanOf(spherical, "classes"),
+    reads=MeanOf(spherical),
     range=(0.0, 1.0),
     direction="higher",
     proper="strictly",
@@ -114,7 +122,7 @@ def power_score(mean: Mean) -> float:
 def proper_linear(view: View) -> Floats:
     """Proper linear score of each row."""
     prob = view.prob.astype(np.float64, copy=False)
-    return np.asarray(np.einsum("ij,ij->i", prob, prob) - 2 * view.picked)
+    return np.asarray(row_dot(prob, prob) - 2 * view.picked)
 
 
 @metric(

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.results import Result
+from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
 
@@ -23,6 +25,7 @@ class SpiegelhalterTest(Result):
     p_value: float
 
 
+@in_hot_loop("excess", "null_variance", "impossible")
 def standardised_parts(view: View) -> NDArray[np.float64]:
     """Excess of the Brier score over its expectation, its null variance, whether the impossible happened."""
     impossible = view.picked == 0
@@ -31,11 +34,11 @@ def standardised_parts(view: View) -> NDArray[np.float64]:
         slope = 1 - 2 * prob
         return np.column_stack([(view.true - prob) * slope, slope**2 * prob * (1 - prob), impossible])
     prob = view.prob.astype(np.float64, copy=False)
-    square = np.einsum("ij,ij->i", prob, prob)
+    square = row_dot(prob, prob)
     # sum c^3 - (sum c^2)^2 is the variance of c_y under the forecast. Centred it vanishes for uniform rows,
     # also for those that miss 1 by a rounding; the raw difference leaves noise.
-    centre = square / prob.sum(axis=1)
-    variance = np.einsum("ij,ij->i", prob, (prob - centre[:, None]) ** 2)
+    centre = square / row_sum(prob)
+    variance = row_dot(prob, (prob - centre[:, None]) ** 2)
     return np.column_stack([2 * (square - view.picked), 4 * variance, impossible])
 
 
@@ -57,6 +60,7 @@ def standardised_parts(view: View) -> NDArray[np.float64]:
     pitfalls="A normal limit, and blind to forecasts of 0, 0.5 and 1, which have no null variance. Weights "
     "are not repetitions here: the variance goes with their squares, as it must for rows that were drawn "
     "once. The matrix form is an extension of the published one.",
+    copies=False,
     aliases=("spiegelhalter_test",),
 )
 def spiegelhalter_z(sums: Sums) -> SpiegelhalterTest:
