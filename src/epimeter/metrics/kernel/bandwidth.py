@@ -108,9 +108,9 @@ def by_rule(levels: Levels, rule: str, kernel: Kernel) -> float:
         return cross_validated(levels, kernel)
     spread = deviation(levels)
     if rule == "normal":
-        return 1.06 * spread * n**-0.2
+        return float(1.06 * spread * n**-0.2)
     quarter = quantile(levels, 0.75) - quantile(levels, 0.25)
-    return 0.9 * min(spread, quarter / 1.34) * n**-0.2
+    return float(0.9 * min(spread, quarter / 1.34) * n**-0.2)
 
 
 def deviation(levels: Levels) -> float:

@@ -75,7 +75,7 @@ def _stretch(logit: Floats, columns: Floats, sigma: float) -> float:
     step = (end - begin) / steps
     total = 0.0
     for start in range(0, steps, PART):
-        u = begin + step * np.arange(start, min(start + PART, steps) + 1)
+        u = begin + step * np.arange(start, min(start + PART, steps) + 1, dtype=np.float64)
         near = slice(*np.searchsorted(logit, [u[0] - 10 * sigma, u[-1] + 10 * sigma]))
         true, weight = kernel_sums("gaussian", logit[near], np.ascontiguousarray(columns[:, near]), u, sigma)
         total += absolute_area(true - _sigmoid(u) * weight, step)
@@ -84,4 +84,4 @@ def _stretch(logit: Floats, columns: Floats, sigma: float) -> float:
 
 def _sigmoid(u: Floats) -> Floats:
     small = np.exp(-np.abs(u))
-    return np.where(u >= 0, 1.0, small) / (1 + small)
+    return np.asarray(np.where(u >= 0, 1.0, small) / (1 + small))

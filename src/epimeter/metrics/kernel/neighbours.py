@@ -122,7 +122,7 @@ def _null_variance(own: Floats, other: Floats) -> Floats:
         return np.asarray(own * (1 - own) * (other * (1 - other))[:, :, 0])
     dot = np.einsum("ic,ijc->ij", own, other)
     crossed = np.einsum("ic,ijc->ij", own, other**2) + np.einsum("ic,ijc->ij", own**2, other)
-    return np.maximum(dot - crossed + dot**2, 0.0)
+    return np.asarray(np.maximum(dot - crossed + dot**2, 0.0))
 
 
 def nearest(points: Floats, k: int) -> Indices:

@@ -51,12 +51,12 @@ class Pairs:
 
     @property
     def on_line(self) -> bool:
-        return self.points.shape[1] == 1 and self.residual.shape[1] == 1
+        return bool(self.points.shape[1] == 1 and self.residual.shape[1] == 1)
 
     @cached_property
     def diagonal(self) -> Floats:
         """h_ii."""
-        return np.einsum("ij,ij->i", self.residual, self.residual)
+        return np.asarray(np.einsum("ij,ij->i", self.residual, self.residual))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -269,13 +269,16 @@ def spectral_tail(pairs: Pairs, statistic: float, centred: bool) -> float:
         matrix /= pairs.n
         from scipy.linalg import eigvalsh
 
-        return spectrum.tail(np.maximum(eigvalsh(matrix, overwrite_a=True, check_finite=False), 0.0), statistic)
+        return spectrum.tail(eigvalsh(matrix, overwrite_a=True, check_finite=False), statistic)
     eigenvalues, rest = leading(pairs, centred)
     return spectrum.tail(eigenvalues, statistic, 2 * rest)
 
 
 def leading(pairs: Pairs, centred: bool) -> tuple[Floats, float]:
-    """The largest eigenvalues by Lanczos, and the sum of squares of the others."""
+    """The eigenvalues of largest size by Lanczos, and the sum of squares of the others.
+
+    The Gaussian of the total-variation distance is not positive definite, so some may be negative.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     n = pairs.n
@@ -297,8 +300,7 @@ def leading(pairs: Pairs, centred: bool) -> tuple[Floats, float]:
     count = max(1, min(LEADING, HELD // (2 * n), n - 2))
     operator = LinearOperator((n, n), matvec=times, dtype=np.float64)
     start = pairs.residual[:, 0] + 1 / n
-    found = eigsh(operator, k=count, which="LA", v0=start, return_eigenvectors=False, tol=1e-8)
-    found = np.maximum(found, 0.0)
+    found = eigsh(operator, k=count, which="LM", v0=start, return_eigenvectors=False, tol=1e-8)
     return found, max(0.0, squares - float(np.sum(found**2)))
 
 
@@ -312,7 +314,7 @@ def random_rows(draws: int, n: int, seed: int) -> Iterator[Floats]:
 
 def forms(pairs: Pairs, columns: Floats) -> Floats:
     """w'Hw for some columns w."""
-    return np.einsum("ij,ij->j", columns, pairs.times(columns))
+    return np.asarray(np.einsum("ij,ij->j", columns, pairs.times(columns)))
 
 
 def bootstrap_tail(pairs: Pairs, statistic: float, draws: int, seed: int) -> float:

@@ -24,7 +24,7 @@ def smoothed(levels: Levels, at: Floats, width: float, kernel: Kernel) -> Floats
     curve = np.divide(true, weight, out=np.zeros_like(true), where=~weak)
     for place in np.flatnonzero(weak):
         curve[place] = _exactly(levels, float(at[place]), width, kernel)
-    return np.clip(curve, 0.0, 1.0)
+    return np.asarray(np.clip(curve, 0.0, 1.0))
 
 
 def left_out(levels: Levels, width: float, kernel: Kernel) -> tuple[Floats, Floats]:

@@ -12,25 +12,27 @@ Floats = NDArray[np.float64]
 
 
 def tail(eigenvalues: Floats, statistic: float, variance: float = 0.0) -> float:
-    """P(sum_l lambda_l (Z_l^2 - 1) + sqrt(v) Z > statistic), for lambda_l >= 0.
+    """P(sum_l lambda_l (Z_l^2 - 1) + sqrt(v) Z > statistic).
 
-    The characteristic function is inverted as by Davies (1973, 1980), but on a line or parabola through the saddle point
-    of the integrand instead of along the imaginary axis: a few hundred terms give an absolute error below 1e-12 even
-    when one eigenvalue dominates, where the series along the axis needs 10^8.
+    The characteristic function is inverted as by Davies (1973, 1980), but along a line or parabola through the saddle
+    point of the integrand instead of along the imaginary axis: a few hundred terms give an absolute error below 1e-12
+    even when one eigenvalue dominates, where the series along the axis needs 10^8.
     """
-    largest = float(eigenvalues.max(initial=0.0))
-    some = eigenvalues[eigenvalues > 1e-14 * largest]
+    largest = float(np.abs(eigenvalues).max(initial=0.0))
+    some = eigenvalues[np.abs(eigenvalues) > 1e-14 * largest]
     spread = 2 * float(np.sum(some**2)) + variance
     if spread <= 0:
         return 1.0 if statistic <= 0 else 0.0
     if variance < 1e-9 * spread:
         variance = 0.0
-    scale = math.sqrt(spread)
-    some, variance, q = some / scale, variance / spread, (statistic + float(np.sum(some))) / scale
-    if variance == 0 and q <= 0:
+    some = some / math.sqrt(spread)
+    q = statistic / math.sqrt(spread) + float(np.sum(some))
+    if variance == 0 and q <= 0 and (some > 0).all():
         return 1.0
-    upper = q >= float(np.sum(some))
-    chance = _inverted(some, variance, q, upper)
+    if variance == 0 and q >= 0 and (some < 0).all():
+        return 0.0
+    upper = statistic >= 0
+    chance = _inverted(some, variance / spread, q, upper)
     return min(1.0, max(0.0, chance if upper else 1 - chance))
 
 
@@ -47,19 +49,19 @@ def _inverted(lam: Floats, variance: float, q: float, upper: bool) -> float:
             made[part] -= 0.5 * np.log(1 - 2 * s[part, None] * lam).sum(axis=1)
         return made
 
-    def slope(s: float) -> float:
-        return float(np.sum(lam / (1 - 2 * lam * s)) + variance * s - q - 1 / s)
-
-    c = _saddle(slope, lam, upper)
+    c = _saddle(lam, variance, q, upper)
     share = lam / (1 - 2 * lam * c)
     second = 2 * float(np.sum(share**2)) + variance + 1 / c**2
     third = 8 * float(np.sum(share**3)) - 2 / c**3
     width = 1 / math.sqrt(second)
-    # A parabola opening away from the pole follows the steepest descent; a Gaussian part decays along the line itself.
-    bend = 0.0 if variance > 0 else max(third / (6 * second), 0.02 / (abs(c) + width)) * width**2
+    # A parabola that opens to where exp(-s q) vanishes follows the steepest descent; all singular points lie on the real
+    # axis, where it does not pass again. A Gaussian part decays along the straight line itself.
+    bend = 0.0
+    if variance == 0 and q != 0:
+        bend = math.copysign(max(math.copysign(1, q) * third / (6 * second), 0.02 / (abs(c) + width)), q) * width**2
     step = 0.05
     total, start, peak = 0.0, 0, float(log_integrand(np.array([complex(c)]))[0].real)
-    while start < 1 << 24:
+    while start < 1 << 22:
         x = step * (np.arange(start, start + 256) + 0.5)
         s = c + bend * x**2 + 1j * width * x
         terms = (np.exp(log_integrand(s) - peak) * (width - 2j * bend * x)).real
@@ -70,29 +72,26 @@ def _inverted(lam: Floats, variance: float, q: float, upper: bool) -> float:
     return step * total * math.exp(peak) / math.pi
 
 
-def _saddle(slope: object, lam: Floats, upper: bool) -> float:
-    """Where the integrand is stationary on the real axis, on the side of the pole that is wanted."""
+def _saddle(lam: Floats, variance: float, q: float, upper: bool) -> float:
+    """Where the integrand is stationary on the real axis, between the pole at 0 and the next singular point."""
     from scipy.optimize import brentq
 
-    assert callable(slope)
-    if upper:
-        top = 0.5 / float(lam.max()) if len(lam) else math.inf
-        low = min(1e-3, top / 4)
-        while slope(low) > 0:
-            low /= 4
-        high = top * (1 - 1e-3) if math.isfinite(top) else 1.0
-        while slope(high) < 0:
-            high = top - (top - high) / 4 if math.isfinite(top) else 2 * high
-            if not high < top:
-                break
-    else:
-        high = -1e-3
-        while slope(high) < 0:
-            high /= 4
-        low = -1.0
-        while slope(low) > 0:
-            low *= 4
-    return float(brentq(slope, low, high, xtol=1e-300, rtol=1e-6))
+    side = 1.0 if upper else -1.0
+    outermost = float((side * lam).max(initial=0.0))
+    end = 0.5 / outermost if outermost > 0 else math.inf
+
+    def slope(distance: float) -> float:
+        """Rises from minus to plus infinity on the way from the pole."""
+        s = side * distance
+        return side * float(np.sum(lam / (1 - 2 * lam * s)) + variance * s - q - 1 / s)
+
+    low = min(1e-3, end / 4)
+    while slope(low) > 0:
+        low /= 4
+    high = min(1.0, end / 2)
+    while slope(high) < 0 and high < end * (1 - 1e-15):
+        high = end - (end - high) / 4 if math.isfinite(end) else 2 * high
+    return side * float(brentq(slope, low, high, xtol=1e-300, rtol=1e-6))
 
 
 def share_beyond(drawn: Floats, statistic: float) -> float:
