@@ -62,9 +62,8 @@ def audit(path: Path | str, policy: LogPolicy) -> Audit:
     path = Path(path)
     if not path.is_file():
         raise LogError(f"there is no log in {path.name}")
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    connection = _open(path)
     try:
-        connection.execute("BEGIN")  # one snapshot, whatever is appended meanwhile
         signed, findings = _checkpoints(connection, LogPolicy(log_keys=policy.log_keys))
         count = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
         trees = [signed[number] for number in sorted(signed)]
@@ -78,6 +77,26 @@ def audit(path: Path | str, policy: LogPolicy) -> Audit:
     finally:
         connection.close()
     return Audit(origin=policy.origin, size=count, checkpoints=len(signed), findings=tuple(findings))
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    # Read-only, and one snapshot whatever is appended meanwhile. On a medium that cannot be written SQLite cannot make
+    # the file it shares with writers; there are none, so it may go without.
+    place = path.absolute().as_uri()
+    addresses = [f"{place}?mode=ro"]
+    if not path.with_name(f"{path.name}-wal").exists():
+        addresses.append(f"{place}?immutable=1")
+    reason: object = None
+    for address in addresses:
+        connection = sqlite3.connect(address, uri=True, isolation_level=None)
+        try:
+            connection.execute("BEGIN")
+            connection.execute("SELECT version FROM log").fetchone()
+            return connection
+        except sqlite3.Error as fault:
+            connection.close()
+            reason = fault
+    raise LogError(f"the log in {path.name} cannot be read: {reason}")
 
 
 def _checkpoints(connection: sqlite3.Connection, policy: LogPolicy) -> tuple[dict[int, Checkpoint], list[Finding]]:
@@ -247,6 +266,8 @@ def _compared(rows: list[tuple[int, bytes]], vouched: list[bytes | None]) -> lis
             say("edited", place, place, f"entry {place} was edited")
             row, place = row + 1, place + 1
     for gone in range(place, len(vouched)):
+        if vouched[gone] is None:
+            continue  # in a range where no single entry can be named
         say("deleted", gone, gone, f"entry {gone} was deleted")
     for index, _ in rows[row:]:
         say("inserted", index, index, f"entry {index} was inserted; no checkpoint covers it")

@@ -172,26 +172,26 @@ class Log:
         if row is None:
             raise LogError(f"the log {self.origin} has signed no checkpoint of size {size}")
         lines = self._rows("SELECT line FROM cosignatures WHERE size = ? ORDER BY line", size)
-        return Note.from_bytes(row[0]).with_signatures(NoteSignature.from_line(line) for (line,) in lines)
+        return Note.from_bytes(_blob(row[0])).with_signatures(NoteSignature.from_line(line) for (line,) in lines)
 
     def entry(self, index: int) -> bytes:
         """The entry at an index."""
         row = self._row("SELECT entry FROM entries WHERE idx = ?", index)
         if row is None:
             raise LogError(f"the log {self.origin} has no entry {index}")
-        return bytes(row[0])
+        return _blob(row[0])
 
     def entries(self, begin: int, end: int) -> list[bytes]:
         """The entries from `begin` to before `end`."""
         rows = self._rows("SELECT entry FROM entries WHERE idx >= ? AND idx < ? ORDER BY idx", begin, end)
-        return [bytes(entry) for (entry,) in rows]
+        return [_blob(entry) for (entry,) in rows]
 
     def node(self, level: int, index: int) -> bytes:
         """The hash of a complete subtree."""
         row = self._row("SELECT hash FROM nodes WHERE level = ? AND idx = ?", level, index)
         if row is None:
             raise LogError(f"the log {self.origin} has no subtree {index} of level {level}")
-        return bytes(row[0])
+        return _blob(row[0])
 
     def consistency_proof(self, old: int, new: int) -> list[bytes]:
         """The proof that the tree of `old` entries is the beginning of the tree of `new` entries."""
@@ -217,14 +217,14 @@ class Log:
             begin,
             begin + tile.width,
         )
-        return b"".join(bytes(one) for (one,) in rows)
+        return b"".join(_blob(one) for (one,) in rows)
 
     def _whole_tree(self, connection: sqlite3.Connection) -> Frontier:
         # The tree we are about to continue must be the one that we signed last.
         last = connection.execute("SELECT size, root FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
         count = connection.execute("SELECT coalesce(max(idx) + 1, 0) FROM entries").fetchone()[0]
         frontier = frontier_of(count, self.node)
-        if last is None or last[0] != count or bytes(last[1]) != frontier.root:
+        if last is None or last[0] != count or last[1] != frontier.root:
             raise LogError(
                 f"the stored tree of {count} entries is not the one last signed; nothing was appended. Run audit."
             )
@@ -269,6 +269,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise LogError(f"{path.name} cannot be opened as a log: {fault}") from None
     return connection
+
+
+def _blob(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise LogError("a row of the log holds no bytes: it was tampered with. Run audit.")
+    return value
 
 
 def _store_checkpoint(connection: sqlite3.Connection, tree: Checkpoint, signer: Signer, at: datetime) -> Note:
