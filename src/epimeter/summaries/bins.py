@@ -192,7 +192,11 @@ class MomentBins(Bins):
         if view.weight is None and self.binning == "width" and fast.worth(view.n_rows):
             from epimeter.summaries import hot
 
-            found = hot.moment_totals(view.true, view.prob, self.bins)
+            # Remembered with the chunk: recipes that differ only in the parameters they show share the pass.
+            key = f"hot_moments_{self.bins}"
+            if key not in view.__dict__:
+                view.__dict__[key] = hot.moment_totals(view.true, view.prob, self.bins)
+            found = view.__dict__[key]
             return MomentTotals(
                 base.count, base.weight, base.true, base.prob, base.edges, **dict(zip(MOMENTS, found, strict=True))
             )
