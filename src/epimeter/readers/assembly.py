@@ -15,7 +15,15 @@ from epimeter.readers.cells import Mask, matrix, numbers
 from epimeter.readers.labels import labels
 from epimeter.readers.table import Table
 from epimeter.readers.wording import clean
-from epimeter.readers.words import identities, times, words
+from epimeter.readers.words import first_without_zone, identities, times, words
+
+WORDS = {
+    "group": "group",
+    "ground_truth_source": "ground_truth_source",
+    "category": "category",
+    "class": "class_of",
+}
+"""Roles that hold words, and the field of the table that takes them."""
 
 
 def tables(blocks: Iterator[Block]) -> Iterator[Table]:
@@ -57,18 +65,19 @@ def table(block: Block) -> Table:
     if "weight" in roles:
         columns["weight"], gone = numbers(block, roles["weight"][0])
         _refuse_missing(block, roles["weight"][0], gone, unlabelled)
-    if "unknown" in roles:
-        flags, gone = labels(block, roles["unknown"][0])
-        _refuse_missing(block, roles["unknown"][0], gone, unlabelled)
-        columns["unknown"] = flags.astype(bool)
+    for role in ("unknown", "detected"):
+        if role in roles:
+            flags, gone = labels(block, roles[role][0])
+            _refuse_missing(block, roles[role][0], gone, unlabelled)
+            columns[role] = flags.astype(bool)
     if "features" in roles:
         columns["features"], _ = matrix(block, roles["features"])
-    for role in ("group", "ground_truth_source"):
+    for role, field in WORDS.items():
         if role in roles:
-            columns[role] = words(block, roles[role][0])
+            columns[field] = words(block, roles[role][0])
     if "id" in roles:
         columns["id"] = identities(block, roles["id"][0])
-    columns["timestamp"], notes = _timestamp(block)
+    columns["timestamp"], columns["zoneless"], notes = _timestamp(block)
     served = dict(block.roles.served)
     if notes:
         del served["timestamp"]
@@ -95,17 +104,18 @@ def _refuse_missing(block: Block, name: str, gone: Mask, unlabelled: Mask) -> No
         raise block.fault(name, "must be present in every labelled row", bad, "has none")
 
 
-def _timestamp(block: Block) -> tuple[NDArray[np.datetime64] | None, tuple[str, ...]]:
+def _timestamp(block: Block) -> tuple[NDArray[np.datetime64] | None, str | None, tuple[str, ...]]:
     """The times; a column that was only called like one and holds none is left out with a note."""
     if "timestamp" not in block.roles.columns:
-        return None, ()
+        return None, None, ()
     name = block.roles.columns["timestamp"][0]
     found = times(block, name)
     if not isinstance(found, str):
-        return found, ()
+        row = first_without_zone(block, name)
+        return found, None if row is None else f"{block.numbering} {int(block.rows[row])}", ()
     if "timestamp" in block.roles.given:
         raise ReadError(found, field=name)
-    return None, (f"{found}; the column was left out",)
+    return None, None, (f"{found}; the column was left out",)
 
 
 def joined(parts: list[Table]) -> Table:
@@ -121,6 +131,7 @@ def joined(parts: list[Table]) -> Table:
     return replace(
         first,
         unlabelled=sum(part.unlabelled for part in parts),
+        zoneless=next((part.zoneless for part in parts if part.zoneless is not None), None),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         **columns,

@@ -26,6 +26,9 @@ FURTHER = {
     "group": ("group", "groups", "segment", "question", "question_id"),
     "id": ("id", "prediction_id", "sample_id"),
     "ground_truth_source": ("ground_truth_source",),
+    "detected": ("detected", "flagged"),
+    "category": ("category", "unknown_category"),
+    "class": ("class", "class_name"),
     "features": ("features", "embedding", "embeddings"),
 }
 """Roles that are no part of every table, with the names that say them."""

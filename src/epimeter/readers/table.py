@@ -27,10 +27,12 @@ class Table:
         One number a row, or one column a class; one of the two is None.
     class_names
         Names of the classes in column order, where the source gives any.
-    unknown, timestamp, weight, group, features, id, ground_truth_source
+    unknown, detected, timestamp, weight, group, features, id, ground_truth_source, category, class_of
         Further columns, None where the source has none. Times are datetime64[us] in UTC (a time without a
-        zone is taken as UTC), `unknown` is boolean, the text columns hold str or None; `id` may stay an
-        Arrow array.
+        zone is taken as UTC), `unknown` and `detected` are boolean, the text columns hold str or None; `id`
+        may stay an Arrow array. `category` is the kind of unknown, `class_of` the class a record belongs to.
+    zoneless
+        Where the first time without a zone stands, `line 2`; None when every time has one.
     roles
         Which source column served each role.
     unlabelled
@@ -57,6 +59,10 @@ class Table:
     features: NDArray[Any] | None = None
     id: Any = None
     ground_truth_source: NDArray[Any] | None = None
+    detected: NDArray[np.bool_] | None = None
+    category: NDArray[Any] | None = None
+    class_of: NDArray[Any] | None = None
+    zoneless: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     unlabelled: int = 0
     rows: Sequence[int] | NDArray[np.int64] = range(0)
@@ -103,6 +109,9 @@ COLUMNS = (
     "features",
     "id",
     "ground_truth_source",
+    "detected",
+    "category",
+    "class_of",
 )
 """The fields of a table that hold one entry a row, `rows` aside."""
 assert set(COLUMNS) < {f.name for f in fields(Table)}

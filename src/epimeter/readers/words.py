@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -13,6 +14,9 @@ from epimeter.readers.arrays import codes, dense, is_arrow, valid, values
 from epimeter.readers.block import Block
 from epimeter.readers.cells import is_gone
 from epimeter.readers.wording import clean, shown
+
+ZONED = r"\d[Tt ]\d.*([Zz]|[+-]\d\d(:?\d\d)?)\s*$"
+"""A time that ends with its zone: Z, +01, +0100 or +01:00."""
 
 
 def words(block: Block, name: str) -> NDArray[Any]:
@@ -107,6 +111,37 @@ def times(block: Block, name: str) -> NDArray[np.datetime64] | str:
             return f"{clean(name)} must hold ISO 8601 times; {where} has {shown(value)}"
         made[row] = moment
     return made
+
+
+def first_without_zone(block: Block, name: str) -> int | None:
+    """The first row whose time says no zone; None when all do. Missing times say nothing."""
+    raw = block.columns[name]
+    if isinstance(raw, np.ndarray) and raw.dtype.kind == "M":
+        return 0
+    if isinstance(raw, list) and set(map(type, raw)) == {str}:
+        import pyarrow as pa
+
+        raw = pa.array(raw, pa.string())
+    if is_arrow(raw):
+        import pyarrow as pa
+
+        raw = dense(raw)
+        if pa.types.is_timestamp(raw.type):
+            return 0 if raw.type.tz is None else None
+        if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
+            from pyarrow import compute
+
+            zoned = compute.match_substring_regex(raw, ZONED).fill_null(True)
+            row = compute.index(zoned, False).as_py()
+            return None if row < 0 else int(row)
+        raw = raw.to_pylist()
+    return next((row for row, value in enumerate(raw) if not _zoned(value)), None)
+
+
+def _zoned(value: Any) -> bool:
+    if isinstance(value, datetime):
+        return value.tzinfo is not None
+    return bool(re.search(ZONED, value)) if isinstance(value, str) and value else not isinstance(value, date)
 
 
 def _clock(column: Any) -> NDArray[np.datetime64]:
