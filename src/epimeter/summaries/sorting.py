@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit  # type: ignore[import-untyped]
+from numba import njit
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
@@ -122,11 +122,11 @@ def _sort_buckets(keys, begin, first, last):  # type: ignore[no-untyped-def]
         scale = cells / (np.float64(high - low) + 1.0)
         end[: cells + 1] = 0
         for i in range(n):
-            end[min(np.int64(np.float64(bucket[i] - low) * scale), cells - 1) + 1] += 1
+            end[min(int(np.float64(bucket[i] - low) * scale), cells - 1) + 1] += 1
         for c in range(cells):
             end[c + 1] += end[c]
         for i in range(n):
-            c = min(np.int64(np.float64(bucket[i] - low) * scale), cells - 1)
+            c = min(int(np.float64(bucket[i] - low) * scale), cells - 1)
             spare[end[c]] = bucket[i]
             end[c] += 1
         start = 0

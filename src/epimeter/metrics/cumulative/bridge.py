@@ -56,8 +56,7 @@ class BridgeTest(Result):
     source="Sadatsafavi & Petkau 2024, Statistics in Medicine; Lane 2025 (journal) s6.3 eq 71 to 74",
     matrix=REDUCED,
     order="ties",
-    pitfalls=ASYMPTOTIC
-    + "A negative s_n means over-confidence on average. The R package mishandles an end below -S* "
+    pitfalls=ASYMPTOTIC + "A negative s_n means over-confidence on average. The R package mishandles an end below -S* "
     "in BM2p and loses p-values below 1e-16. " + WEIGHTS,
     aliases=("brownian_bridge_test", "cumulcalib"),
 )
@@ -81,9 +80,7 @@ def bbt(
     """
     walk = Walk(steps_of(event(view, reduction, k, "bbt"), ties))
     if walk.sigma == 0:
-        raise UndefinedMetricError(
-            "bbt needs a confidence between 0 and 1; every one is 0 or 1, so time stands still"
-        )
+        raise UndefinedMetricError("bbt needs a confidence between 0 and 1; every one is 0 or 1, so time stands still")
     s = walk.difference / walk.sigma
     s_n, s_star = float(s[-1]), float(np.abs(s).max())
     b_star = float(np.abs(s - walk.elapsed * s_n).max())

@@ -79,9 +79,7 @@ def given_end_lower(x: Floats, end: float) -> Floats:
     odd = 2 * np.arange(TERMS)[:, None] + 1
     sign = np.where(odd % 4 == 1, 1.0, -1.0)
     decay = np.exp(w**2 / 2 - ((odd * np.pi / x) ** 2) / 8)
-    return np.asarray(
-        np.sqrt(2 * np.pi) / x * np.sum(sign * decay * np.sin(odd * np.pi * (x - w) / (2 * x)), axis=0)
-    )
+    return np.asarray(np.sqrt(2 * np.pi) / x * np.sum(sign * decay * np.sin(odd * np.pi * (x - w) / (2 * x)), axis=0))
 
 
 def given_end_lower_far(x: Floats, end: float) -> Floats:

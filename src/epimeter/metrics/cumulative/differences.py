@@ -22,6 +22,7 @@ from epimeter.metrics.cumulative.walk import (
     Walk,
     event,
     ratio,
+    span,
     steps_of,
 )
 from epimeter.results import Result
@@ -82,9 +83,7 @@ class CumulativeError(Result):
     "calibrated model is not flat but a random walk of size sigma. " + WEIGHTS,
     aliases=("cumulative_differences", "cumulative_calibration_plot"),
 )
-def cdp(
-    view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group"
-) -> CumulativeDifferences:
+def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeDifferences:
     """Running mean of outcome minus confidence, from the least confident row to the most confident one.
 
     Parameters
@@ -121,18 +120,14 @@ def cdp(
     equation=r"ECCE_{MAD}=\max_{1\le j\le J}|C_j|,\qquad \text{statistic}=\frac{ECCE_{MAD}}{\sigma},\qquad "
     r"p=P\big(\max_{0\le t\le1}|W(t)|\ge\text{statistic}\big)",
     where=WALK_SYMBOLS | {"W": "standard Brownian motion"},
-    source="Arrieta-Ibarra et al. 2022, JMLR 23(351); Gupta et al. 2021 ICLR (KS error); "
-    "Lane 2025 s6.1 eq 92 and 94",
+    source="Arrieta-Ibarra et al. 2022, JMLR 23(351); Gupta et al. 2021 ICLR (KS error); Lane 2025 s6.1 eq 92 and 94",
     matrix=REDUCED,
     order="ties",
-    pitfalls=ASYMPTOTIC
-    + "Under calibration the statistic is 1.2533 on average, not 0. Others break ties at random "
+    pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.2533 on average, not 0. Others break ties at random "
     "or by an unstable sort; here equal confidences are one step. " + WEIGHTS,
     aliases=("ks_error", "kolmogorov_smirnov_calibration_error"),
 )
-def ecce_mad(
-    view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group"
-) -> CumulativeError:
+def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
     """Largest distance of the cumulative differences from 0: the Kolmogorov-Smirnov calibration error.
 
     Parameters
@@ -140,7 +135,7 @@ def ecce_mad(
     reduction, k, ties
         As in cdp.
     """
-    walk = Walk(steps_of(event(view, reduction, k, "ecce_mad"), ties))
+    walk = span(event(view, reduction, k, "ecce_mad"), ties)
     value = max(walk.maximum, -walk.minimum)
     statistic = ratio(value, walk.sigma)
     return CumulativeError(
@@ -177,7 +172,7 @@ def ecce_r(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties =
     reduction, k, ties
         As in cdp.
     """
-    walk = Walk(steps_of(event(view, reduction, k, "ecce_r"), ties))
+    walk = span(event(view, reduction, k, "ecce_r"), ties)
     value = walk.maximum - walk.minimum
     statistic = ratio(value, walk.sigma)
     return CumulativeError(

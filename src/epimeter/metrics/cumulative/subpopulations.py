@@ -60,8 +60,7 @@ class MultiCalibration(Result):
         "C^(s)": "its own cumulative differences, divided by its own weight",
         "σ_all": "sigma of the whole sample",
     },
-    source="Guy, Haimovich, Linder, Okati, Perini, Tax & Tygert 2025, arXiv 2506.11251; "
-    "Lane 2025 (journal) s6.2",
+    source="Guy, Haimovich, Linder, Okati, Perini, Tax & Tygert 2025, arXiv 2506.11251; Lane 2025 (journal) s6.2",
     matrix=REDUCED,
     order="ties",
     pitfalls="Under calibration it grows with the number of subpopulations: read p_value_bonferroni, since "
@@ -135,9 +134,7 @@ def _labelled(rows: Binary, order: Indices) -> Iterator[Subpopulation]:
         return
     if groups.dtype == object and any(label != label for label in groups):
         row = next(row for row, label in enumerate(groups) if label != label)
-        raise InputError(
-            f"groups must not have missing values; groups[{row}] is nan", field="groups", row=row
-        )
+        raise InputError(f"groups must not have missing values; groups[{row}] is nan", field="groups", row=row)
     try:
         labels, number = np.unique(groups, return_inverse=True)
     except TypeError:
@@ -155,9 +152,7 @@ def _members(groups: NDArray[Any]) -> NDArray[np.bool_]:
     if groups.dtype == bool:
         return groups
     if groups.dtype.kind not in "fiu" or not np.isin(groups, (0, 1)).all():
-        raise InputError(
-            "groups must be labels, or a matrix of booleans; got a matrix of other values", field="groups"
-        )
+        raise InputError("groups must be labels, or a matrix of booleans; got a matrix of other values", field="groups")
     return groups.astype(bool)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError
-from epimeter.summaries.rows import packed, unpacked
+from epimeter.summaries.rows import sorted_keys, unpacked, worth_sorting
 from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,9 @@ _HALF = 30
 _MASK = (1 << _HALF) - 1
 SMALL_VARIANCE = 2.0**-10
 """Below this largest c(1 - c) the variances are scaled up before they are added: none is lost to rounding."""
+
+LARGE_SCALE = 0.25
+"""The scale otherwise: no c(1 - c) is larger."""
 
 WALK_SYMBOLS = {
     "C_j": "cumulative difference after step j, C_0 = 0",
@@ -142,7 +145,7 @@ class Steps:
         if self.share is not None:
             values *= self.share**2
         largest = np.maximum.reduceat(values, self.starts)
-        scale = np.where(largest >= SMALL_VARIANCE, 0.25, power_of_two(largest))
+        scale = np.where(largest >= SMALL_VARIANCE, LARGE_SCALE, power_of_two(largest))
         return scaled(values / (scale[0] if len(scale) == 1 else self._spread(scale))), scale
 
     @cached_property
@@ -176,9 +179,7 @@ def steps_of(rows: Binary, ties: Ties) -> Steps:
         weight = None if rows.weight is None else rows.weight[order]
         return Steps(prob[order], rows.true[order], weight, np.arange(len(prob)), start)
     if rows.weight is None:
-        key = packed(prob, rows.true)
-        key.sort()
-        prob, true = unpacked(key)
+        prob, true = unpacked(sorted_keys(prob, rows.true))
         return Steps(prob, true, None, run_ends(prob), start)
     order = np.argsort(prob, kind="stable")
     return Steps(prob[order], rows.true[order], rows.weight[order], run_ends(prob[order]), start)
@@ -234,6 +235,31 @@ class Walk:
     def minimum(self) -> float:
         """The lowest point, C_0 = 0 included."""
         return min(0.0, float(self.difference.min()))
+
+
+@dataclass(frozen=True)
+class Span:
+    """How far a walk goes up and down, and the standard deviation of its end."""
+
+    maximum: float
+    minimum: float
+    sigma: float
+
+
+def span(rows: Binary, ties: Ties) -> Span:
+    """The extremes of the walk; many rows are walked by a compiled loop, to the same integers."""
+    if ties == "group" and rows.weight is None and worth_sorting(rows.n_rows):
+        from epimeter.metrics.cumulative import hot
+
+        keys, scale = sorted_keys(rows.prob, rows.true), LARGE_SCALE
+        high, low, variance, largest = hot.extremes(keys, scale)
+        if largest < SMALL_VARIANCE:
+            scale = float(power_of_two(np.asarray(largest)))
+            high, low, variance, _ = hot.extremes(keys, scale)
+        sigma = np.sqrt(joined(*variance) * scale) / rows.n_rows
+        return Span(float(joined(*high)) / rows.n_rows, float(joined(*low)) / rows.n_rows, float(sigma))
+    walk = Walk(steps_of(rows, ties))
+    return Span(walk.maximum, walk.minimum, walk.sigma)
 
 
 def ratio(value: float, sigma: float) -> float:
