@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from epimeter.card import Metric
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.results import Result
+from epimeter.summaries.travel import from_bytes, to_bytes
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,21 @@ def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
     np.testing.assert_array_equal(numbers(metric.compute(recipe.finish(halves), **rest)), whole)
 
 
+def travels_as_bytes(metric: Metric[Any], sample: Sample) -> None:
+    """A summary sent as bytes and read back measures the same, to the bit."""
+    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
+    view, recipe, rest = metric.prepare(sample.y_true, sample.y_prob, **used)
+    summary = recipe.summarise(view)
+    data = to_bytes(summary)
+    back = from_bytes(data)
+    assert to_bytes(back) == data
+    try:
+        here = numbers(metric.compute(recipe.finish(summary), **rest))
+    except UndefinedMetricError:
+        return
+    np.testing.assert_array_equal(numbers(metric.compute(recipe.finish(back), **rest)), here)
+
+
 def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
     """float32 has the value of the same numbers in float64."""
     single = sample.y_prob.astype(np.float32)
@@ -201,6 +217,7 @@ LAWS: tuple[Callable[[Metric[Any], Sample], None], ...] = (
     ignores_row_order,
     counts_weights_as_copies,
     merges_like_the_whole,
+    travels_as_bytes,
     reads_single_precision,
     refuses_bad_rows,
 )
