@@ -9,6 +9,7 @@ ends where the other begins; the beta map, which turns at most once, also when o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,8 +45,7 @@ def log_likelihood(eta: Floats, weight: Floats, true: Floats) -> float:
 def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, offset: Floats | float = 0.0) -> Fit:
     """Newton's method, in columns made orthonormal under the weights.
 
-    A step that moves some log odds by m is shortened to log(1 + m)/m of itself, which always gains likelihood (Bach
-    2010). `true` may be smoothed targets. The caller has made sure that a finite maximum exists.
+    `true` may be smoothed targets. The caller has made sure that a finite maximum exists.
     """
     size = np.sqrt(weight @ design**2)
     size[size == 0] = 1.0
@@ -55,6 +55,10 @@ def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, 
         raise UndefinedMetricError(f"{name} has no unique fit: the confidences are too close to each other")
     basis /= root
     place = np.zeros(design.shape[1])
+
+    def gain(eta: Floats) -> float:
+        return log_likelihood(eta, weight, true)
+
     for _ in range(STEPS):
         chance = logistic(basis @ place)
         curvature = basis.T @ (basis * (weight * chance * (1 - chance))[:, None])
@@ -62,13 +66,27 @@ def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, 
             step = np.linalg.solve(curvature, basis.T @ (true - weight * chance))
         except np.linalg.LinAlgError:
             break
-        largest = float(np.abs(basis @ step).max())
-        place = place + step * (math.log1p(largest) / largest if largest > 0.1 else 1.0)
+        eta, move = basis @ place, basis @ step
+        largest = float(np.abs(move).max())
+        place = place + step * step_length(gain, eta, move, largest)
         if largest < SETTLED:
             inner = triangle * size
             reached = log_likelihood(basis @ place, weight, true)
             return Fit(np.linalg.solve(inner, place), inner.T @ curvature @ inner, reached)
     raise UndefinedMetricError(f"{name} found no finite maximum of the likelihood; the outcomes are all but separated")
+
+
+def step_length(height: Callable[[Floats], float], place: Floats, step: Floats, largest: float) -> float:
+    """How much of a Newton step to go: all, or halved until no height is lost.
+
+    A step that moves no log odds by more than 0.1 never loses any and is not looked at.
+    """
+    length = 1.0
+    if largest > 0.1:
+        here = height(place)
+        while length > 1e-10 and not height(place + length * step) >= here - 1e-12 * abs(here):
+            length /= 2
+    return length
 
 
 def refuse_one_class(levels: Levels, name: str) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Between
 from epimeter.metrics.curve.levels import as_copies, clipped, quantiles
+from epimeter.metrics.curve.logistic import step_length
 from epimeter.summaries import Rows
 from epimeter.views import Multiclass
 
@@ -111,16 +111,22 @@ def orthonormal(columns: Floats, weight: Floats) -> Floats:
 
 
 def multinomial_fit(basis: Floats, true: NDArray[np.intp], weight: Floats, n_classes: int) -> Floats:
-    """Class probabilities of largest likelihood, by Newton's method (steps as in `logistic`).
+    """Class probabilities of largest likelihood, by Newton's method.
 
-    Where the classes are separated the log odds grow by about 1 a step for ever; a fit that exists settles in ten.
+    Where the classes are separated the log odds grow by about 1 a step for ever and the curvature fades away; a fit
+    that exists settles in ten steps or so.
     """
     n_columns, n_free = basis.shape[1], n_classes - 1
     place = np.zeros((n_free, n_columns))
     came = np.zeros((len(true), n_classes))
     came[np.arange(len(true)), true] = 1.0
-    for _ in range(60):
-        chance = softmax(basis @ place.T)
+
+    def gain(free: Floats) -> float:
+        return reached(free, true, weight)
+
+    for _ in range(100):
+        eta = basis @ place.T
+        chance = softmax(eta)
         slope = ((came - chance)[:, 1:] * weight[:, None]).T @ basis
         curvature = np.empty((n_free, n_columns, n_free, n_columns))
         for k in range(n_free):
@@ -128,16 +134,24 @@ def multinomial_fit(basis: Floats, true: NDArray[np.intp], weight: Floats, n_cla
                 shared = weight * chance[:, k + 1] * ((k == l) - chance[:, l + 1])
                 curvature[k, :, l] = curvature[l, :, k] = basis.T @ (basis * shared[:, None])
         square = curvature.reshape(n_free * n_columns, -1)
-        least, *_, most = np.linalg.eigvalsh(square) if len(square) > 1 else (square[0, 0], square[0, 0])
-        if least <= 1e-13 * most:
+        size = np.linalg.eigvalsh(square)
+        if size[0] <= 1e-13 * size[-1]:
             break
         step = np.linalg.solve(square, slope.ravel()).reshape(place.shape)
         move = basis @ step.T
-        largest = float((move.max(axis=1, initial=0.0) - move.min(axis=1, initial=0.0)).max())
-        place = place + step * (math.log1p(largest) / largest if largest > 0.1 else 1.0)
+        largest = float(np.abs(move).max())
+        place = place + step * step_length(gain, eta, move, largest)
         if largest < 1e-8:
             return softmax(basis @ place.T)
     raise UndefinedMetricError("eci has no finite fit: the probabilities separate some classes perfectly")
+
+
+def reached(free: Floats, true: NDArray[np.intp], weight: Floats) -> float:
+    """Log-likelihood of the log odds against class 0."""
+    whole = np.concatenate([np.zeros((len(free), 1)), free], axis=1)
+    top = whole.max(axis=1)
+    log_sum = top + np.log(np.sum(np.exp(whole - top[:, None]), axis=1))
+    return float(weight @ (whole[np.arange(len(true)), true] - log_sum))
 
 
 def softmax(free: Floats) -> Floats:

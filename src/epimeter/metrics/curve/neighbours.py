@@ -34,7 +34,6 @@ class NeighbourTest(Result):
     family="curve",
     reads=Rows("classes"),
     range=(0.0, None),
-    ideal=0.0,
     direction="lower",
     test="asymptotic",
     equation=r"X^2=\sum_{j=1}^K\frac{(O_j-E_j)^2}{E_j},\quad O_j=\#\{i\in\mathcal N_k(a):y_i=j\},\quad E_j=k\,a_j\ "
@@ -49,7 +48,7 @@ class NeighbourTest(Result):
     weighted=False,
     pitfalls="Neighbours whose own predictions differ from the anchor make expected=anchor reject calibrated models when "
     "k is large; expected=neighbours avoids that. Below about 5 expected rows in a class the chi-squared law is rough. "
-    "No weights: neighbours are counted.",
+    "A calibrated model scores about its degrees of freedom, not 0. No weights: neighbours are counted.",
     aliases=("gweon's_reliability_test",),
 )
 def knn_chi2(

@@ -8,7 +8,6 @@ not depend on the order of the rows.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
@@ -22,6 +21,7 @@ from epimeter.limits import AtLeast
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm
 from epimeter.metrics.curve.hats import Hats, boxed, solved
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, clipped, logistic, logit
+from epimeter.metrics.curve.logistic import log_likelihood, step_length
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 
@@ -286,15 +286,19 @@ class Bent(Maps):
 
 
 def penalised_fit(hats: Hats, true: Floats, ridge: float, start: Floats) -> Floats:
-    """Newton's method for the heights at the knots; the Hessian is tridiagonal (steps as in `logistic`)."""
-    height = start
+    """Newton's method for the heights at the knots; the Hessian is tridiagonal."""
+    height, ones = start, np.ones(len(true))
+
+    def gain(v: Floats) -> float:
+        return log_likelihood(hats.values(v), ones, true) - ridge / 2 * float(np.sum((v - hats.knots) ** 2))
+
     for _ in range(200):
         chance = logistic(hats.values(height))
         diagonal, beside = hats.gram(chance * (1 - chance))
         pull = hats.gathered(true - chance) - ridge * (height - hats.knots)
         step = solved(diagonal + ridge, beside, pull, "ece_pl3")
         largest = float(np.abs(step).max())
-        height = height + step * (math.log1p(largest) / largest if largest > 0.1 else 1.0)
+        height = np.asarray(height + step * step_length(gain, height, step, largest))
         if largest < 1e-7:  # the error left is about its square
             return height
     raise UndefinedMetricError("ece_pl3 found no finite fit; pass a ridge above 0")
