@@ -355,6 +355,9 @@ def test_a_missing_time_is_no_time(tmp_path):
     table = readers.read(written(tmp_path, "a.csv", "conf,y,date\n0.5,1,2026-01-01\n0.5,1,\n"))
     assert str(table.timestamp[0]) == "2026-01-01T00:00:00.000000"
     assert np.isnat(table.timestamp[1])
+    assert table.zoneless == "line 2"
+    zoned = readers.read(written(tmp_path, "b.csv", "conf,y,date\n0.5,1,2026-01-01T00:00:00Z\n0.5,1,\n"))
+    assert zoned.zoneless is None
 
 
 def test_a_column_only_called_time_is_left_out_with_a_note(tmp_path):

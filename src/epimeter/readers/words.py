@@ -15,8 +15,8 @@ from epimeter.readers.block import Block
 from epimeter.readers.cells import is_gone
 from epimeter.readers.wording import clean, shown
 
-ZONED = r"\d[Tt ]\d.*([Zz]|[+-]\d\d(:?\d\d)?)\s*$"
-"""A time that ends with its zone: Z, +01, +0100 or +01:00."""
+ZONED = r"\d[Tt ]\d.*([Zz]|[+-]\d\d(:?\d\d)?)\s*$|^\s*$"
+"""A time that ends with its zone, Z, +01, +0100 or +01:00; an empty cell is no time and needs none."""
 
 
 def words(block: Block, name: str) -> NDArray[Any]:
