@@ -336,6 +336,15 @@ def test_a21_checkpoints_forged_moved_or_missing_are_named(path):
         audit(path, POLICY)
 
 
+def test_a21_two_histories_signed_by_the_log_itself_are_named(path):
+    changed = [*ENTRIES[:5], b"forged", *ENTRIES[6:]]
+    tree = Checkpoint(ORIGIN, 20, root_of(map(leaf_hash, changed)))
+    note = sign_checkpoint(tree, LOG_KEY).to_bytes()
+    resigned = ("UPDATE checkpoints SET note = ?, root = ? WHERE number = 5", note, tree.root)
+    tamper(path, *coherent(5, b"forged"), resigned)
+    assert found(path) == [("forked", 4, 9)]
+
+
 def test_a20_a_log_rewritten_under_another_key_is_not_believed(tmp_path):
     filled(tmp_path / "log.db", signer=key("attacker")).close()
     with pytest.raises(VerificationError):

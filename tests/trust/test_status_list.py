@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 
 import pytest
 from ground import AT, DAY, key
@@ -119,6 +120,16 @@ def packed(data):
 def test_malformed_lists_are_refused_signed_or_not(change):
     sealed = seal({**EMPTY.to_document(), **change}, "status-list", STATUS)
     assert code_of(opened, sealed) == "malformed"
+
+
+def test_a_small_list_that_unpacks_to_much_takes_no_memory():
+    bomb = {**EMPTY.to_document(), "encoded_list": packed(bytes(50_000_000))}
+    tracemalloc.start()
+    try:
+        assert code_of(StatusList.from_document, bomb) == "malformed"
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_indices_are_random_free_and_exhausted_in_the_end():

@@ -28,7 +28,7 @@ from epimeter.trust.note import Note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: what (`edited`, `deleted`, `inserted`, `swapped`, `changed`, `hash`, `checkpoint`), where.
+    """One thing that is wrong: what (`edited`, `deleted`, `inserted`, `swapped`, `changed`, `forked`, `hash`, `checkpoint`), where.
 
     `index` and `last` are the first and last entry concerned, or the number of the checkpoint.
     """
@@ -69,7 +69,7 @@ def audit(path: Path | str, policy: LogPolicy) -> Audit:
         trees = [signed[number] for number in sorted(signed)]
         bad_hash, good, first_bad = _rebuild(connection, trees)
         if first_bad is not None:
-            findings += _places(connection, trees, good, first_bad)
+            findings += _places(connection, trees, good, first_bad) or [_fork(good, first_bad)]
         elif bad_hash is not None:
             findings.append(bad_hash)
     except sqlite3.Error as fault:
@@ -200,6 +200,16 @@ def _places(connection: sqlite3.Connection, trees: list[Checkpoint], good: int, 
         sentence = f"{which} was changed, and the stored hashes with it"
         findings.append(Finding(what="changed", index=begin, last=last, sentence=sentence))
     return sorted(findings, key=lambda one: (one.index, one.last))
+
+
+def _fork(good: int, first_bad: Checkpoint) -> Finding:
+    # Every entry fits the newest checkpoint and an older one fits none of it: both carry the log's signature.
+    last = first_bad.size - 1
+    sentence = (
+        f"the log signed two histories: its checkpoint of size {first_bad.size} parts from a later one "
+        f"among the entries {good} to {last}"
+    )
+    return Finding(what="forked", index=good, last=last, sentence=sentence)
 
 
 def _vouched(
