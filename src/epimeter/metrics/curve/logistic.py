@@ -39,10 +39,11 @@ class Fit:
 
 def log_likelihood(eta: Floats, weight: Floats, true: Floats) -> float:
     """Of `true` outcomes among `weight` trials with these log odds."""
-    return -float(true @ np.logaddexp(0.0, -eta) + (weight - true) @ np.logaddexp(0.0, eta))
+    rest = np.log1p(np.exp(-np.abs(eta)))
+    return -float(weight @ rest + true @ np.maximum(-eta, 0.0) + (weight - true) @ np.maximum(eta, 0.0))
 
 
-def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, offset: Floats | float = 0.0) -> Fit:
+def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str) -> Fit:
     """Newton's method, in columns made orthonormal under the weights.
 
     `true` may be smoothed targets. The caller has made sure that a finite maximum exists.
@@ -60,13 +61,14 @@ def maximum_likelihood(design: Floats, weight: Floats, true: Floats, name: str, 
         return log_likelihood(eta, weight, true)
 
     for _ in range(STEPS):
-        chance = logistic(basis @ place)
+        eta = basis @ place
+        chance = logistic(eta)
         curvature = basis.T @ (basis * (weight * chance * (1 - chance))[:, None])
         try:
             step = np.linalg.solve(curvature, basis.T @ (true - weight * chance))
         except np.linalg.LinAlgError:
             break
-        eta, move = basis @ place, basis @ step
+        move = basis @ step
         largest = float(np.abs(move).max())
         place = place + step * step_length(gain, eta, move, largest)
         if largest < SETTLED:
