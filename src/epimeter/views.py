@@ -242,6 +242,8 @@ def _array(values: Any, name: str) -> NDArray[Any]:
     elif hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):  # pandas, polars, Arrow
         nulls = getattr(values, "null_count", 0)
         nulls = nulls() if callable(nulls) else nulls
+        if hasattr(getattr(values, "dtype", None), "na_value"):  # pandas types that mark what is missing
+            nulls = int(values.isna().sum())
         if isinstance(nulls, int) and nulls:
             raise InputError(f"{name} must not have missing values; {nulls} of {len(values)} are null", field=name)
         try:

@@ -37,6 +37,7 @@ class BridgeTest(Result):
 @metric(
     title="Brownian bridge test",
     family="cumulative",
+    copies=False,
     reads=Rows("given"),
     range=(0.0, 1.0),
     direction="higher",

@@ -69,6 +69,7 @@ class CumulativeError(Result):
 @metric(
     title="Cumulative difference plot",
     family="cumulative",
+    copies=False,
     reads=Rows("given"),
     range=(-1.0, 1.0),
     ideal=0.0,
@@ -112,6 +113,7 @@ def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "g
 @metric(
     title="Empirical cumulative calibration error, maximum absolute deviation",
     family="cumulative",
+    copies=False,
     reads=Rows("given"),
     range=(0.0, 1.0),
     ideal=0.0,
@@ -149,6 +151,7 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
 @metric(
     title="Empirical cumulative calibration error, range",
     family="cumulative",
+    copies=False,
     reads=Rows("given"),
     range=(0.0, 1.0),
     ideal=0.0,

@@ -46,6 +46,7 @@ class MultiCalibration(Result):
 @metric(
     title="Cumulative multi-calibration metric",
     family="cumulative",
+    copies=False,
     reads=Rows("given"),
     takes=("groups", "features"),
     range=(0.0, None),
