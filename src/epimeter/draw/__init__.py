@@ -1,2 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholder docstring."""
+"""Curves, as data first, and the figures that show them.
+
+Every curve is a frozen dataclass of arrays, computed from columns or from a view without any drawing library;
+`to_dict` makes it JSON. Every figure is a function of a curve (or of the columns it comes from) that returns a
+matplotlib `Figure`, which `save` writes as png, svg or pdf, the same bytes for the same data.
+
+>>> from epimeter import draw
+>>> curve = draw.reliability_curve([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
+>>> curve.frequency.tolist(), curve.count.tolist()
+([0.5, 1.0], [2, 2])
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from epimeter.draw.bins import ReliabilityCurve, reliability, reliability_curve
+from epimeter.draw.canvas import rendered, save
+from epimeter.draw.classes import ClasswiseCurve, classwise, classwise_curve
+from epimeter.draw.cost import BrierCurve, brier, brier_curve
+from epimeter.draw.curve import Curve
+from epimeter.draw.kernel import SmoothCurve, smooth, smooth_curve
+from epimeter.draw.shares import HistogramCurve, histogram, histogram_curve
+from epimeter.draw.steps import IsotonicCurve, isotonic_curve
+from epimeter.draw.steps import isotonic_diagram as isotonic
+from epimeter.draw.tilted import RoofCurve, roof, roof_curve
+from epimeter.draw.triangle import SimplexCurve, simplex, simplex_curve
+from epimeter.draw.walk import CumulativeCurve, cumulative, cumulative_curve
+
+CURVES: dict[str, tuple[Callable[..., Curve], Callable[..., Any]]] = {
+    "reliability": (reliability_curve, reliability),
+    "isotonic": (isotonic_curve, isotonic),
+    "smooth": (smooth_curve, smooth),
+    "roof": (roof_curve, roof),
+    "cumulative": (cumulative_curve, cumulative),
+    "brier": (brier_curve, brier),
+    "classwise": (classwise_curve, classwise),
+    "simplex": (simplex_curve, simplex),
+    "histogram": (histogram_curve, histogram),
+}
+"""Every curve by its noun: how it is computed, how it is drawn."""
+
+__all__ = [
+    "CURVES",
+    "BrierCurve",
+    "ClasswiseCurve",
+    "CumulativeCurve",
+    "Curve",
+    "HistogramCurve",
+    "IsotonicCurve",
+    "ReliabilityCurve",
+    "RoofCurve",
+    "SimplexCurve",
+    "SmoothCurve",
+    "brier",
+    "brier_curve",
+    "classwise",
+    "classwise_curve",
+    "cumulative",
+    "cumulative_curve",
+    "histogram",
+    "histogram_curve",
+    "isotonic",
+    "isotonic_curve",
+    "reliability",
+    "reliability_curve",
+    "rendered",
+    "roof",
+    "roof_curve",
+    "save",
+    "simplex",
+    "simplex_curve",
+    "smooth",
+    "smooth_curve",
+]

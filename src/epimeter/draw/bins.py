@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reliability curve: said against seen, bin by bin.
+
+A bin stands at its mean confidence, the number its frequency is compared with, not at its middle. Its frequency has
+an exact binomial interval (Clopper and Pearson 1934), with weights Wilson's at the effective number of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.draw.bands import EXACT, WEIGHED, clopper_pearson, effective, redrawn_band, wilson
+from epimeter.draw.canvas import BLUE, FAINT, INK, VERMILION, diagram, figure, legend, number, percent, rows_text
+from epimeter.draw.curve import CELLS, Count, Diagram, Floats, Integers, Level, curve, histogram_of, reading
+from epimeter.errors import InputError
+from epimeter.limits import AtLeast
+from epimeter.metrics.bin.expected import ece
+from epimeter.summaries import Bins, BinTotals, fixed, paired
+from epimeter.summaries.cuts import Cut, Pieces, pieces
+from epimeter.summaries.fixed import Fixed
+from epimeter.views import Binary, View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Binned = Literal["width", "mass", "area", "level"]
+
+CUTS = {
+    "width": "{} bins of equal width [a, b), the last closed",
+    "mass": "{} bins of equal mass, ties cut in row order",
+    "area": "{} bins of equal area, ties never cut",
+    "level": "one bin a distinct confidence, {} in all",
+    "edges": "{} bins [a, b) between given edges, the last closed",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReliabilityCurve(Diagram):
+    """One entry a bin; NaN where a bin is empty."""
+
+    kind: ClassVar[str] = "reliability"
+
+    edges: Floats
+    count: Integers
+    """Rows in each bin."""
+    weight: Floats
+    """Their weight, n_b; the count again when there are no weights."""
+    confidence: Floats
+    frequency: Floats
+    low: Floats
+    high: Floats
+    level: float
+    interval: str
+    """How low and high were found."""
+    band_low: Floats | None = None
+    band_high: Floats | None = None
+    """Where the frequencies of a calibrated model would lie; None unless labels were redrawn."""
+    draws: int = 0
+
+
+@curve
+def reliability_curve(
+    view: View,
+    *,
+    bins: Count = 10,
+    binning: Binned = "width",
+    edges: Any = None,
+    level: Level = 0.95,
+    draws: Annotated[int, AtLeast(0)] = 0,
+    seed: int = 0,
+) -> ReliabilityCurve:
+    """Mean confidence and frequency of each bin, with intervals; summed up by ece.
+
+    Parameters
+    ----------
+    bins
+        Number of bins.
+    binning
+        How they are cut: ``width``, ``mass``, ``area`` as everywhere, or ``level``: one bin a distinct confidence.
+    edges
+        Borders of the bins, from the lowest to the highest; they replace `bins` and `binning`.
+    level
+        Level of the intervals, and of the band.
+    draws
+        How often labels are redrawn from the confidences for the consistency band (Broecker and Smith 2007); 0
+        leaves it out.
+    seed
+        Seed of the redrawn labels.
+    """
+    event = view.event
+    totals, part, border = _binned(event, bins, binning, edges)
+    count = len(totals.count)
+    how: str = binning if edges is None else "edges"
+    low, high, method = _intervals(totals, part, level)
+    band: dict[str, Any] = {}
+    if draws:
+        part = part or _parts(event, count, binning, border)
+        mass = np.ones(len(part.row)) if part.weight is None else part.weight
+        size = np.where(totals.size > 0, totals.size, np.nan)
+
+        def frequencies(label: Floats) -> Floats:
+            return np.asarray(np.bincount(part.bin, weights=mass * label[part.row], minlength=count) / size)
+
+        below, above = redrawn_band(event.prob.astype(np.float64), draws, seed, level, frequencies)
+        band = {"band_low": below, "band_high": above, "draws": draws}
+    return ReliabilityCurve(
+        n_rows=view.n_rows,
+        metric="ece",
+        value=ece.compute(totals),
+        convention=f"{CUTS[how].format(count)}; {reading(view)}",
+        edges=border,
+        count=totals.count,
+        weight=totals.size,
+        confidence=np.where(totals.filled, totals.confidence, np.nan),
+        frequency=np.where(totals.filled, totals.frequency, np.nan),
+        low=low,
+        high=high,
+        level=level,
+        interval=method,
+        **_histogram(view, totals, how, border),
+        **band,
+    )
+
+
+def _binned(event: Binary, bins: int, binning: Binned, edges: Any) -> tuple[BinTotals, Pieces | None, Floats]:
+    """Totals by bin, the rows with their bins where weights make them needed, and the borders."""
+    if edges is None and binning != "level":
+        totals = Bins(bins, binning).of(event)
+        part = None if event.weight is None else _parts(event, bins, binning, np.empty(0))
+        return totals, part, _borders(event, part, bins) if totals.edges is None else totals.edges
+    border = _between_levels(event.prob) if edges is None else _given(edges, event.prob)
+    count = len(border) - 1
+    part = _parts(event, count, "edges", border)
+    rows = np.bincount(part.bin, minlength=count)
+    said = event.prob.astype(np.float64)
+    if event.weight is None:
+        seen = np.bincount(part.bin[event.true == 1], minlength=count)
+        sums = Fixed.of_counts(rows), Fixed.of_counts(seen), fixed.binned(said, part.bin, count)
+        return BinTotals(rows, *sums, border), part, border
+    columns = (np.ones(len(said)), event.true.astype(np.float64), said)
+    weight, true, prob = (paired.binned(column, event.weight, part.bin, count) for column in columns)
+    return BinTotals(rows, weight, true, prob, border), part, border
+
+
+def _parts(event: Binary, bins: int, binning: str, border: Floats) -> Pieces:
+    """Every row with its bin."""
+    if binning in ("width", "mass", "area"):
+        cut: Cut = binning  # type: ignore[assignment]
+        return pieces(event.prob, event.weight, bins, cut)
+    index = np.searchsorted(border, event.prob.astype(np.float64), side="right") - 1
+    return Pieces(np.arange(len(index)), np.clip(index, 0, bins - 1), event.weight)
+
+
+def _borders(event: Binary, part: Pieces | None, bins: int) -> Floats:
+    """The first confidence of each bin, from 0 to 1; an empty bin begins where the next filled one does."""
+    assert part is not None
+    border = np.full(bins + 1, np.inf)
+    np.minimum.at(border, part.bin, event.prob[part.row].astype(np.float64))
+    border[0], border[-1] = 0.0, 1.0
+    return np.minimum.accumulate(border[::-1])[::-1]
+
+
+def _between_levels(prob: NDArray[Any]) -> Floats:
+    """0, the middles between neighbouring confidences, 1; each bin holds one distinct confidence."""
+    level = np.unique(prob.astype(np.float64))
+    # Neighbouring doubles have no middle: the upper one is the border then, as bins are closed below.
+    middle = level[:-1] + (level[1:] - level[:-1]) / 2
+    return np.concatenate([[0.0], np.where(middle > level[:-1], middle, level[1:]), [1.0]])
+
+
+def _given(edges: Any, prob: NDArray[Any]) -> Floats:
+    try:
+        border = np.asarray(edges, np.float64)
+    except (TypeError, ValueError):
+        border = np.empty(0)
+    if border.ndim != 1 or len(border) < 2 or not (np.diff(border) > 0).all():
+        raise InputError(f"edges must be at least two growing numbers; got {edges!r:.60}", field="edges")
+    outside = (prob < border[0]) | (prob > border[-1])
+    if outside.any():
+        raise InputError(
+            f"edges must cover every confidence; {int(outside.sum())} of {len(prob)} lie outside "
+            f"[{border[0]:g}, {border[-1]:g}]",
+            field="edges",
+        )
+    return border
+
+
+def _intervals(totals: BinTotals, part: Pieces | None, level: float) -> tuple[Floats, Floats, str]:
+    if part is None or part.weight is None:
+        return *clopper_pearson(totals.true.floats(), totals.size, level), EXACT
+    squares = np.bincount(part.bin, weights=part.weight**2, minlength=len(totals.count)).astype(np.float64)
+    return *wilson(totals.frequency, effective(totals.size, squares), level), WEIGHED
+
+
+def _histogram(view: View, totals: BinTotals, how: str, border: Floats) -> dict[str, Any]:
+    """Where the rows are: the bins themselves when they are of fixed width, else cells of equal width."""
+    shared = histogram_of(view, CELLS)
+    if how in ("width", "edges") and len(totals.count) > 1:
+        shared |= {"cell_edges": border, "cell_rows": totals.size}
+    return shared
+
+
+@figure(reliability_curve)
+def reliability(curve: ReliabilityCurve, *, title: str = "Reliability diagram") -> Figure:
+    """The reliability diagram: each bin at its mean confidence, with its interval; under it, where the rows are.
+
+    Parameters
+    ----------
+    title
+        What stands above.
+    """
+    notes = [
+        f"{rows_text(curve)}; ece = {number(curve.value)}: {curve.convention}",
+        f"bars: {percent(curve.level)} intervals ({curve.interval})",
+    ]
+    if curve.band_low is not None:
+        notes[-1] += f"; grey: {percent(curve.level)} of calibrated models, {curve.draws:,} draws"
+    made, axes = diagram(curve, title, notes)
+    some = curve.count > 0
+    x, y = curve.confidence[some], curve.frequency[some]
+    if curve.band_low is not None and curve.band_high is not None:
+        axes.vlines(x, curve.band_low[some], curve.band_high[some], FAINT, linewidth=9, label="if calibrated", zorder=1)
+    axes.vlines(x, x, y, VERMILION, linewidth=3.5, alpha=0.55, label="gap", zorder=2)
+    marked(axes, x, y, curve.low[some], curve.high[some])
+    legend(axes)
+    return made
+
+
+def marked(axes: Any, x: Floats, y: Floats, low: Floats, high: Floats, size: float = 5.0) -> None:
+    """Points with their intervals."""
+    many = len(x) > 40
+    axes.errorbar(
+        x,
+        y,
+        [np.maximum(y - low, 0.0), np.maximum(high - y, 0.0)],
+        fmt="o",
+        markersize=size / 2 if many else size,
+        color=BLUE,
+        markeredgecolor=INK,
+        markeredgewidth=0 if many else 0.6,
+        elinewidth=0.6 if many else 1.3,
+        capsize=0 if many else size / 2,
+        label="bin, with interval",
+        zorder=3,
+    )

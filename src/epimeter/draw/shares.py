@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The histogram of confidences, by outcome, with what was said and what came true on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from epimeter.draw.canvas import (
+    BLUE,
+    INK,
+    LEFT,
+    ORANGE,
+    RIGHT,
+    SMALL,
+    amount,
+    figure,
+    legend,
+    named,
+    number,
+    page,
+    panel,
+    rows_text,
+)
+from epimeter.draw.curve import Count, Curve, Floats, curve, outcome, reading
+from epimeter.metrics.point.totals import eo_ratio
+from epimeter.summaries import Bins
+from epimeter.views import Multiclass, View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HistogramCurve(Curve):
+    """Rows by cell of the confidence, or their weight."""
+
+    kind: ClassVar[str] = "histogram"
+
+    edges: Floats
+    came: Floats
+    failed: Floats
+    """Rows that came true and rows that did not."""
+    mean_confidence: float
+    base_rate: float
+    outcome: str
+
+
+@curve
+def histogram_curve(view: View, *, bins: Count = 20) -> HistogramCurve:
+    """How the confidences are spread; summed up by eo_ratio, all that was expected over all that came.
+
+    Parameters
+    ----------
+    bins
+        Number of cells of equal width.
+    """
+    totals = Bins(bins).of(view)
+    came = totals.true.floats()
+    said, seen = float(totals.prob.sum().floats()), float(totals.true.sum().floats())
+    return HistogramCurve(
+        n_rows=view.n_rows,
+        metric="eo_ratio",
+        value=float(eo_ratio(view.event.true, view.event.prob, sample_weight=view.weight)),
+        convention=f"{bins} cells of equal width [a, b), the last closed; {reading(view)}",
+        edges=np.arange(bins + 1) / bins,
+        came=came,
+        failed=np.maximum(totals.size - came, 0.0),
+        mean_confidence=said / float(totals.n),
+        base_rate=seen / float(totals.n),
+        outcome="right" if isinstance(view, Multiclass) else outcome(view),
+    )
+
+
+@figure(histogram_curve)
+def histogram(curve: HistogramCurve, *, title: str = "Confidences") -> Figure:
+    """Rows by confidence, those that came true below the others, and both means.
+
+    Parameters
+    ----------
+    title
+        What stands above.
+    """
+    gap = curve.mean_confidence - curve.base_rate
+    notes = [
+        f"{rows_text(curve)}; said {curve.mean_confidence:.2%} on average, came true {curve.base_rate:.2%}: "
+        f"{'over' if gap > 0 else 'under'}-confident by {abs(100 * gap):.2f} points; eo_ratio = {number(curve.value)}",
+        curve.convention,
+    ]
+    made, top = page(LEFT + 4.6 + RIGHT, 3.6, title, notes)
+    axes = panel(made, LEFT, 0.55, 4.6, top - 0.95)
+    left, width = curve.edges[:-1], np.diff(curve.edges)
+    look: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.6}
+    axes.bar(left, curve.came, width, color=BLUE, label="came true", **look)
+    axes.bar(left, curve.failed, width, bottom=curve.came, color=ORANGE, hatch="////", label="did not", **look)
+    both = curve.came + curve.failed
+    for at, wide, here in zip(left, width, both, strict=True):
+        if here > 0 and len(both) <= 24:
+            axes.annotate(
+                amount(here),
+                (at + wide / 2, here),
+                (0, 2),
+                textcoords="offset points",
+                ha="center",
+                size=SMALL - 1.5,
+                color=INK,
+            )
+    axes.axvline(curve.mean_confidence, color=INK, linewidth=1.4, label="mean confidence")
+    axes.axvline(curve.base_rate, color=INK, linewidth=1.4, linestyle=(0, (3, 2)), label="frequency")
+    axes.set(xlim=(-0.02, 1.02), ylim=(0, 1.14 * (float(both.max()) or 1.0)))
+    axes.set_xticks(np.arange(6) / 5)
+    axes.yaxis.set_major_formatter(lambda rows, _: amount(rows))
+    named(axes, "confidence", "rows")
+    legend(axes)
+    return made

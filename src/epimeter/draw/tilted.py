@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tilted roof: the calibration map that ece_fott fits, a straight piece over each bin.
+
+After Kaengsepp et al. 2022: in a bin the map is y_b + s (c - c_b), so with slope 1 it runs beside the diagonal, and the
+distance to it is the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+
+from epimeter.draw.bands import EXACT, clopper_pearson
+from epimeter.draw.bins import marked
+from epimeter.draw.canvas import VERMILION, diagram, figure, legend, number, percent, rows_text
+from epimeter.draw.curve import Count, Diagram, Floats, Level, curve, histogram_of, reading
+from epimeter.errors import InputError
+from epimeter.limits import Between
+from epimeter.metrics.bin.roof import Column, ece_fott, lift
+from epimeter.metrics.bin.staircase import SweepCut
+from epimeter.views import View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RoofCurve(Diagram):
+    """One entry a piece of the map that rests on rows."""
+
+    kind: ClassVar[str] = "roof"
+
+    begin: Floats
+    end: Floats
+    """Where a piece begins and ends: the edges of its bin."""
+    left: Floats
+    right: Floats
+    """The map at both; it may leave [0, 1]."""
+    confidence: Floats
+    frequency: Floats
+    low: Floats
+    high: Floats
+    """Means of the bin, and the interval of its frequency."""
+    count: Floats
+    level: float
+    interval: str
+    slope: float
+
+
+@curve
+def roof_curve(
+    view: View,
+    *,
+    bins: Count | Literal["cv"] = "cv",
+    binning: SweepCut = "mass",
+    slope: Annotated[float, Between(0, 1)] = 1.0,
+    folds: Count = 10,
+    max_bins: Count = 40,
+    level: Level = 0.95,
+) -> RoofCurve:
+    """The map behind ece_fott, piece by piece.
+
+    Parameters
+    ----------
+    bins, binning, slope, folds, max_bins
+        As for ece_fott.
+    level
+        Level of the intervals.
+    """
+    if view.weight is not None:
+        raise InputError("roof_curve takes no sample weights: folds of weighted rows are not defined", field="weight")
+    event = view.event
+    fitted = ece_fott.compute(event, bins=bins, binning=binning, slope=slope, folds=folds, max_bins=max_bins)
+    order = np.argsort(event.prob, kind="stable")
+    column = Column.of(event.prob[order].astype(np.float64), event.true[order].astype(np.int64), slope)
+    edges = column.edges(fitted.bins, binning)
+    piece = column.cut(edges)
+    some = piece.size > 0
+    begin, end = np.concatenate([[0.0], edges])[some], np.concatenate([edges, [1.0]])[some]
+    up = lift(piece, slope)[some]
+    low, high = clopper_pearson(piece.true[some], piece.size[some], level)
+    how = "equal width" if binning == "width" else "equal mass, no tie cut"
+    chosen = "chosen by cross-validation" if bins == "cv" else "given"
+    return RoofCurve(
+        n_rows=view.n_rows,
+        metric="ece_fott",
+        value=fitted.value,
+        convention=f"{fitted.bins} bins of {how}, their number {chosen}; slope {slope:g}; {reading(view)}",
+        begin=begin,
+        end=end,
+        left=up + slope * begin,
+        right=up + slope * end,
+        confidence=piece.prob[some] / piece.size[some],
+        frequency=piece.true[some] / piece.size[some],
+        low=low,
+        high=high,
+        count=piece.size[some],
+        level=level,
+        interval=EXACT,
+        slope=slope,
+        **histogram_of(view),
+    )
+
+
+@figure(roof_curve)
+def roof(curve: RoofCurve, *, title: str = "Tilted-roof reliability diagram") -> Figure:
+    """The pieces of the roof, the means they rest on with intervals, and under them where the rows are.
+
+    Parameters
+    ----------
+    title
+        What stands above.
+    """
+    notes = [
+        f"{rows_text(curve)}; ece_fott = {number(curve.value)}: {curve.convention}",
+        f"bars: {percent(curve.level)} intervals ({curve.interval})",
+    ]
+    made, axes = diagram(curve, title, notes)
+    across = np.stack([curve.begin, curve.end, np.full(len(curve.begin), np.nan)], axis=1).ravel()
+    up = np.stack([curve.left, curve.right, np.full(len(curve.begin), np.nan)], axis=1).ravel()
+    axes.plot(across, up, color=VERMILION, linewidth=2.0, label="fitted map", zorder=2)
+    marked(axes, curve.confidence, curve.frequency, curve.low, curve.high, size=4.0)
+    legend(axes)
+    return made
