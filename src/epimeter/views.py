@@ -135,7 +135,7 @@ class Multiclass(View):
     @cached_property
     def guess(self) -> NDArray[np.intp]:
         """The class of largest probability, the first on ties."""
-        return self.prob.argmax(axis=1)
+        return np.asarray(self.prob.argmax(axis=1))
 
     @cached_property
     def top(self) -> NDArray[Any]:
@@ -145,7 +145,7 @@ class Multiclass(View):
     @cached_property
     def picked(self) -> Floats:
         """Probability given to the true class."""
-        return self.prob[np.arange(self.n_rows), self.true].astype(np.float64)
+        return np.asarray(self.prob[np.arange(self.n_rows), self.true], np.float64)
 
 
 def view(

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit  # type: ignore[import-untyped]
+from numba import njit
 from numpy.typing import NDArray
 
 from epimeter.summaries.cuts import mass_borders
@@ -135,9 +135,9 @@ def mass_totals(
     count, outcomes = np.zeros(_CELLS, np.int64), np.zeros(_CELLS, np.int64)
     said = Fixed.zeros(_CELLS)
     for start in range(0, len(prob), BLOCK):
-        rows = slice(start, start + BLOCK)
+        block = slice(start, start + BLOCK)
         steps = np.zeros(_CELLS, np.int64)
-        _cell_block(true[rows], prob[rows], count, outcomes, steps)
+        _cell_block(true[block], prob[block], count, outcomes, steps)
         said = said + normalised(0 * steps, steps)
     before = np.concatenate([[0], np.cumsum(count)])
     border = mass_borders(len(prob), bins)

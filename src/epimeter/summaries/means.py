@@ -7,7 +7,8 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from fractions import Fraction
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 Score = Callable[..., Floats]
 
 LARGE = 2.0**30
-"""Scores from here on are added as doubles: they occur only where a score diverges (1/c at tiny c)."""
+"""Scores from here on are added one by one, exactly: they occur only where a score diverges (1/c at tiny c)."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Mean:
 
     weight: Fixed | Paired
     total: Fixed | Paired
-    large: float
+    large: int
+    """Total of the scores from LARGE on, in units of 2^-22: a double of that size is a whole number of them."""
     plus: int
     """Rows whose score is +inf."""
     minus: int
@@ -63,7 +65,13 @@ class Mean:
             return math.inf
         if self.minus:
             return -math.inf
-        return (float(self.total.floats()) + self.large) / float(self.weight.floats())
+        weight = float(self.weight.floats())
+        if not self.large:
+            return float(self.total.floats()) / weight
+        try:
+            return float(Fraction(self.large, 1 << 22) / Fraction(weight)) + float(self.total.floats()) / weight
+        except OverflowError:  # the mean itself is beyond the largest double
+            return math.inf if self.large > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class MeanOf(Recipe):
     score: Score
     how: Reading = "given"
     bound: tuple[tuple[str, Any], ...] = ()
-    streams: ClassVar[bool] = True
+    streams = True
 
     @property
     def reading(self) -> Reading:  # type: ignore[override]
@@ -106,7 +114,7 @@ class MeanOf(Recipe):
         def assemble(totals: NDArray[np.int64]) -> Mean:
             count, whole_units, highs, lows = totals[0]
             total = whole(highs, lows) + Fixed.of_counts(np.asarray(whole_units))
-            return Mean(Fixed.of_counts(np.asarray(count)), total, 0.0, 0, 0, int(count), view.n_classes)
+            return Mean(Fixed.of_counts(np.asarray(count)), total, 0, 0, 0, int(count), view.n_classes)
 
         return Atoms.of(None, 1, [np.ones_like(high), units, high, low], assemble)
 
@@ -125,8 +133,8 @@ class MeanOf(Recipe):
     def summarise(self, view: View) -> Mean:
         hot = self.hot_columns(view)
         if hot is not None:
-            mass = Fixed.of_counts(np.asarray(view.n_rows))
-            return Mean(mass, hot[0][0], 0.0, 0, 0, view.n_rows, view.n_classes)
+            count = Fixed.of_counts(np.asarray(view.n_rows))
+            return Mean(count, hot[0][0], 0, 0, 0, view.n_rows, view.n_classes)
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
         weight = view.weight
         if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
@@ -137,7 +145,7 @@ class MeanOf(Recipe):
         huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
         plain = np.where(large, 0.0, scores) if large.any() else scores
         total: Fixed | Paired
-        mass: Fixed | Paired  # type: ignore[no-redef]
+        mass: Fixed | Paired
         if weight is None:
             mass, total = Fixed.of_counts(np.asarray(len(scores))), fixed.total(plain)
         else:
@@ -146,7 +154,16 @@ class MeanOf(Recipe):
             mass = paired.binned(np.ones(len(plain)), weight, here, 1)[0]
             total = paired.binned(plain - units, weight, here, 1)[0]
             total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
-        return Mean(mass, total, math.fsum(huge), plus, minus, view.n_rows, view.n_classes)
+        return Mean(mass, total, _exact(huge), plus, minus, view.n_rows, view.n_classes)
+
+
+def _exact(values: Floats) -> int:
+    """The exact total of large numbers, in units of 2^-22."""
+    total = 0
+    for value in values.tolist():
+        numerator, denominator = value.as_integer_ratio()
+        total += (numerator << 22) // denominator
+    return total
 
 
 def in_hot_loop(*columns: str) -> Callable[[Score], Score]:

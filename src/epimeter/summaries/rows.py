@@ -36,7 +36,7 @@ class KeptRows:
         return type(first)(
             np.concatenate([view.true for view in self.views]),
             np.concatenate([view.prob for view in self.views]),
-            None if first.weight is None else np.concatenate([view.weight for view in self.views]),  # type: ignore[arg-type]
+            None if first.weight is None else np.concatenate([view.weight for view in self.views]),
             {name: np.concatenate([view.columns[name] for view in self.views]) for name in first.columns},
         )
 
@@ -174,7 +174,7 @@ class BinnedRows:
 
     def totals(self, values: Floats) -> Floats:
         """Weighted sum of a column by bin."""
-        return np.bincount(self.bin, weights=self.weight * values, minlength=self.bins)
+        return np.asarray(np.bincount(self.bin, weights=self.weight * values, minlength=self.bins), np.float64)
 
     @cached_property
     def size(self) -> Floats:

@@ -60,6 +60,8 @@ def _packed(value: Any) -> Any:
         return {"tuple": [_packed(item) for item in value]}
     if isinstance(value, dict):
         return {"map": {name: _packed(item) for name, item in value.items()}}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
+        return {"integer": str(value)}
     return value
 
 
@@ -68,10 +70,12 @@ def _unpacked(value: Any, name: str) -> Any:
         return value
     if "array" in value:
         kind = value["array"]
-        data = np.frombuffer(value["data"], dtype=f"<{kind}").astype(_KINDS[kind], copy=True)
+        data: Any = np.frombuffer(value["data"], dtype=f"<{kind}").astype(_KINDS[kind], copy=True)
         return data.reshape(value["shape"])
     if "list" in value:
         return np.array([_unpacked(item, name) for item in value["list"]]).reshape(value["shape"])
+    if "integer" in value:
+        return int(value["integer"])
     if "tuple" in value:
         return tuple(_unpacked(item, name) for item in value["tuple"])
     if "map" in value:
