@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which level of ONTO 42001 may be claimed: numbers first, then what must be documented and kept (42001-8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from epimeter.results import Result
+from epimeter.standards.bands import RISK
+from epimeter.standards.onto42001 import LEVEL_NAMES, LEVELS, OntoEvaluation
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something beyond the numbers that a level asks for."""
+
+    name: str
+    level: int
+    title: str
+    requirement: str
+
+
+CONDITIONS = (
+    Condition("taxonomy_documented", 1, "taxonomy of unknowns documented", "42001-6.1-c"),
+    Condition("mechanism_documented", 1, "detection method, threshold and validation documented", "42001-6.3.2-a"),
+    Condition("frequency_kept", 2, "measurement frequency kept", "42001-8.1-b"),
+    Condition("passport_generated", 2, "epistemic passport generated", "42001-8.1-b"),
+    Condition("third_party_verification", 3, "verified by a third party", "42001-8.1-c"),
+    Condition("continuous_monitoring", 3, "continuously monitored", "42001-8.1-c"),
+    Condition("liability_assessed", 3, "liability assessed by ONTO 42003", "42001-8.1-c"),
+)
+"""Conditions by the first level that asks for them; a level asks for all those below it too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Result):
+    """The level the numbers meet, the level that may be claimed, and what stands between them."""
+
+    measured_level: str
+    level: str
+    level_index: int
+    tier: str
+    flags: dict[str, bool]
+    missing: tuple[str, ...]
+
+
+def claim(measured: int, flags: Mapping[str, bool]) -> Claim:
+    """The highest level up to the measured one whose conditions all hold."""
+    held = {condition.name: bool(flags.get(condition.name, False)) for condition in CONDITIONS}
+    unmet = [condition for condition in CONDITIONS if not held[condition.name]]
+    level = min([measured, *(condition.level - 1 for condition in unmet)])
+    return Claim(
+        measured_level=LEVEL_NAMES[measured],
+        level=LEVEL_NAMES[level],
+        level_index=level,
+        tier=LEVELS[level - 1].tier if level else "none",
+        flags=held,
+        missing=tuple(f"{c.title} ({c.requirement})" for c in unmet if c.level <= measured),
+    )
+
+
+def statement(found: OntoEvaluation, made: Claim, *, date: str, method: str, system: str, scope: str) -> str:
+    """The conformance statement of 42001-8.3: level, values, date, methodology, scope; and the action of the score (C-34)."""
+    level = f"meets ONTO 42001:2025 {made.level}" if made.level_index else "meets no level of ONTO 42001:2025"
+    action = RISK[found.risk_index].action
+    return (
+        f"{system}, measured on {date}, {level} with ECE {found.ece:.4f}, U-Recall {found.u_recall:.4f} and ORS "
+        f"{found.ors:.1f} (risk {found.risk}: {action}), by the method {method}, for the scope: {scope}."
+    )

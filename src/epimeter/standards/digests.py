@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation was made of, as digests: the data by their parsed columns, the code by its files (C-15).
+
+`epi-col-v1` is SHA-256 over `epi-col-v1`, a zero byte, and for each column its name, a zero byte, its kind, its
+number of dimensions (one byte), its lengths (8 bytes each, little-endian) and its values in the order of the rows:
+`f8` doubles, little-endian, -0 written as 0; `u1` labels and flags, a byte each; `u8` class numbers, 8 bytes each,
+where one is above 255. One data set has one digest, whatever the file format it came in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter import __version__
+
+SCHEME = "epi-col-v1"
+COLUMNS = ("confidence", "label", "unknown", "detected")
+"""Columns in the order they are digested; one that is absent is left out."""
+
+
+def dataset_digest(columns: Mapping[str, Any]) -> str:
+    """The digest of the columns `confidence`, `label`, `unknown`, `detected`, those that are there, in hex."""
+    made = hashlib.sha256(SCHEME.encode() + b"\0")
+    for name in COLUMNS:
+        if columns.get(name) is not None:
+            values, kind = _written(np.asarray(columns[name]))
+            made.update(name.encode() + b"\0" + kind.encode() + bytes([values.ndim]))
+            made.update(np.array(values.shape, "<u8").tobytes())
+            made.update(values.data)
+    return made.hexdigest()
+
+
+def _written(values: NDArray[Any]) -> tuple[NDArray[Any], str]:
+    """Values as they are digested: doubles, or single bytes where they are flags or small class numbers."""
+    if values.dtype.kind == "f":
+        return np.ascontiguousarray(values.astype("<f8") + 0.0), "f8"  # -0.0 + 0.0 is 0.0
+    if values.size and int(values.max()) > 255:
+        return np.ascontiguousarray(values.astype("<u8")), "u8"
+    return np.ascontiguousarray(values.astype(np.uint8)), "u1"
+
+
+@cache
+def code_digest() -> str:
+    """The digest of the version and of every file of the installed package, in hex."""
+    root = Path(__file__).parent.parent
+    paths = sorted(
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+    lines = [f"{path}, {hashlib.sha256((root / path).read_bytes()).hexdigest()}" for path in paths]
+    return hashlib.sha256("\n".join([__version__, *lines]).encode()).hexdigest()

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of an evaluation, doubted once: what the standards ask of times, flags and categories.
+
+Every refusal is one sentence that names the field, the record and the requirement.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import InputError
+from epimeter.readers.table import Table
+from epimeter.standards.digests import dataset_digest
+from epimeter.views import Binary, Multiclass, View, view
+
+Flags = NDArray[np.bool_]
+SOURCES = ("human", "automated", "reference")
+"""Where ground truth may come from (ERS-3.1-e)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Period:
+    """First and last time of the records, and the days between them."""
+
+    start: str
+    end: str
+    days: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Records:
+    """Labelled records of one system.
+
+    Attributes
+    ----------
+    given
+        Outcomes and confidences as they came, a vector or a matrix of class probabilities.
+    unknown, detected
+        Whether a record's input was unknown, and whether the system's own mechanism flagged it.
+    category
+        Kind of unknown, a word a record.
+    classes
+        Class a record belongs to; None where records have none (C-11).
+    period
+        None without timestamps: the span cannot be shown (C-12).
+    sources
+        Records by the source of their ground truth.
+    unlabelled
+        Records without ground truth, left out of every metric (C-13).
+    notes
+        Sentences for the report.
+    """
+
+    given: View
+    unknown: Flags | None = None
+    detected: Flags | None = None
+    category: NDArray[Any] | None = None
+    classes: NDArray[Any] | None = None
+    period: Period | None = None
+    sources: Mapping[str, int] = field(default_factory=dict)
+    unlabelled: int = 0
+    confidence_source: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def event(self) -> Binary:
+        """Confidence and whether it was right."""
+        return self.given.event
+
+    @property
+    def n_rows(self) -> int:
+        return self.given.n_rows
+
+    @property
+    def digest(self) -> str:
+        """`epi-col-v1` digest of the columns that decide the metrics."""
+        return dataset_digest(
+            {
+                "confidence": self.given.prob.astype(np.float64, copy=False),
+                "label": self.given.true,
+                "unknown": self.unknown,
+                "detected": self.detected,
+            }
+        )
+
+
+def records(
+    correct: Any,
+    confidence: Any,
+    *,
+    unknown: Any = None,
+    detected: Any = None,
+    category: Any = None,
+    classes: Any = None,
+    timestamp: Any = None,
+    ground_truth_source: Any = None,
+    unlabelled: int = 0,
+    confidence_source: str | None = None,
+    now: datetime.datetime | None = None,
+    place: Callable[[int], str] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Records:
+    """Columns into records.
+
+    Parameters
+    ----------
+    correct, confidence
+        As everywhere: 0/1 beside a vector, class numbers beside a matrix.
+    unknown, detected, category, classes
+        Further columns, see `Records`.
+    timestamp
+        Times in UTC: numpy datetime64, or datetimes with a zone.
+    ground_truth_source
+        human, automated or reference for each record; None where it is not known.
+    now
+        The moment of the evaluation, with a zone; a record after it is refused. None trusts the times.
+    place
+        Says where a row stood in its source, for refusals.
+    """
+    given = view(correct, confidence)
+    where = place or (lambda row: f"record {row}")
+    flags = {
+        name: _flags(values, given.n_rows, name) for name, values in (("unknown", unknown), ("detected", detected))
+    }
+    words = {
+        name: _column(values, given.n_rows, name) for name, values in (("category", category), ("classes", classes))
+    }
+    if words["classes"] is None and isinstance(given, Multiclass):
+        words["classes"] = given.true
+    period, remarks = _period(timestamp, given.n_rows, now, where)
+    return Records(
+        given=given,
+        unknown=flags["unknown"],
+        detected=flags["detected"],
+        category=words["category"],
+        classes=words["classes"],
+        period=period,
+        sources=_sources(ground_truth_source, given.n_rows, where),
+        unlabelled=unlabelled,
+        confidence_source=confidence_source,
+        notes=(*notes, *remarks),
+    )
+
+
+def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc: bool = False) -> Records:
+    """The records of a table that a reader made; times without a zone are refused unless they are said to be UTC."""
+    notes = tuple(table.notes)
+    if table.timestamp is not None and table.zoneless is not None:
+        if not assume_utc:
+            raise InputError(
+                f"timestamp must have a time zone, as 2026-11-15T06:00:00Z (ERS-3.1-d); {table.zoneless} of "
+                f"{table.source} has none. Are they UTC? Say --assume-utc",
+                field="timestamp",
+            )
+        notes = (*notes, f"times without a zone ({table.zoneless} is the first) were taken as UTC")
+    if table.weight is not None:
+        notes = (*notes, "sample weights were left aside: the standards count records")
+    return records(
+        table.y_true,
+        table.y_prob,
+        unknown=table.unknown,
+        detected=table.detected,
+        category=table.category,
+        classes=table.class_of,
+        timestamp=table.timestamp,
+        ground_truth_source=table.ground_truth_source,
+        unlabelled=table.unlabelled,
+        confidence_source=table.confidence_source,
+        now=now,
+        place=lambda row: f"{table.place(row)} of {table.source}",
+        notes=notes,
+    )
+
+
+def _column(values: Any, n_rows: int, name: str) -> NDArray[Any] | None:
+    if values is None:
+        return None
+    made = np.asarray(values)
+    if made.shape != (n_rows,):
+        raise InputError(f"{name} must have one entry a record, {n_rows}; got shape {made.shape}", field=name)
+    return made
+
+
+def _flags(values: Any, n_rows: int, name: str) -> Flags | None:
+    made = _column(values, n_rows, name)
+    if made is None:
+        return None
+    good = np.isin(made, [0, 1])
+    if not good.all():
+        row = int(np.flatnonzero(~good)[0])
+        raise InputError(f"{name} must be 0 or 1; record {row} has {made[row]!r:.40}", field=name, row=row)
+    return made.astype(bool)
+
+
+def _period(
+    timestamp: Any, n_rows: int, now: datetime.datetime | None, where: Callable[[int], str]
+) -> tuple[Period | None, tuple[str, ...]]:
+    """First to last record; missing times and times to come are refused, disorder is noted."""
+    if timestamp is None:
+        return None, ()
+    times = _column(_utc(timestamp, where), n_rows, "timestamp")
+    assert times is not None
+    times = times.astype("datetime64[us]")
+    gone = np.isnat(times)
+    if gone.any():
+        row = int(np.flatnonzero(gone)[0])
+        raise InputError(
+            f"timestamp must be present in every record (ERS-3.1-d); {where(row)} has none", field="timestamp", row=row
+        )
+    if now is not None:
+        limit = np.datetime64(now.astimezone(datetime.UTC).replace(tzinfo=None), "us")
+        late = times > limit
+        if late.any():
+            row = int(np.flatnonzero(late)[0])
+            raise InputError(
+                f"timestamp must not lie in the future (ERS-3.1-d); {where(row)} has {times[row]}Z and the evaluation "
+                f"is at {limit}Z ({int(late.sum()):,} such records)",
+                field="timestamp",
+                row=row,
+            )
+    first, last = times.min(), times.max()
+    back = np.diff(times) < np.timedelta64(0, "us")
+    remarks: tuple[str, ...] = ()
+    if back.any():
+        row = int(np.flatnonzero(back)[0]) + 1
+        remarks = (
+            f"timestamps are not in order, the first step back is at {where(row)}; "
+            "the span is from the earliest to the latest (ERS-3.1-d)",
+        )
+    days = float((last - first) / np.timedelta64(1, "D"))
+    return Period(start=f"{first.astype('datetime64[s]')}Z", end=f"{last.astype('datetime64[s]')}Z", days=days), remarks
+
+
+def _utc(timestamp: Any, where: Callable[[int], str]) -> Any:
+    """Python moments as UTC; one without a zone is refused."""
+    if isinstance(timestamp, np.ndarray) and timestamp.dtype.kind == "M":
+        return timestamp
+    made = []
+    for row, moment in enumerate(timestamp):
+        if isinstance(moment, str):
+            try:
+                moment = datetime.datetime.fromisoformat(moment)
+            except ValueError:
+                raise InputError(
+                    f"timestamp must be an ISO 8601 time (ERS-3.1-e); {where(row)} has {moment!r:.40}",
+                    field="timestamp",
+                    row=row,
+                ) from None
+        if not isinstance(moment, datetime.datetime) or moment.tzinfo is None:
+            raise InputError(
+                f"timestamp must have a time zone, as 2026-11-15T06:00:00Z (ERS-3.1-d); {where(row)} has {moment}",
+                field="timestamp",
+                row=row,
+            )
+        made.append(np.datetime64(moment.astimezone(datetime.UTC).replace(tzinfo=None), "us"))
+    return np.array(made, "datetime64[us]")
+
+
+def _sources(values: Any, n_rows: int, where: Callable[[int], str]) -> dict[str, int]:
+    """How many records have ground truth from where; `not stated` for the rest (ERS-3.2-b)."""
+    made = _column(values, n_rows, "ground_truth_source")
+    if made is None:
+        return {"not stated": n_rows}
+    found = Counter(made.tolist())
+    missing = found.pop(None, 0)
+    wrong = [name for name in found if name not in SOURCES]
+    if wrong:
+        row = made.tolist().index(wrong[0])
+        raise InputError(
+            f"ground_truth_source must be one of {', '.join(SOURCES)} (ERS-3.1-e); {where(row)} has {wrong[0]!r:.40}",
+            field="ground_truth_source",
+            row=row,
+        )
+    return {name: found[name] for name in SOURCES if name in found} | ({"not stated": missing} if missing else {})

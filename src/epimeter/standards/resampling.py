@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far the numbers of an evaluation may be off: all of them from one set of resampled records.
+
+Records are sorted before they are drawn, so that an interval does not depend on the order of the file. A replicate is a
+vector of counts; what the standards need of it is a small table, rows in each bin by whether they were right, unknown,
+flagged, and below ERS's threshold. All metrics of all replicates are then read off these tables at once.
+
+- ECE, MCE, ERS, ORS, IGR: basic bootstrap interval (C-47), or the delta method where rows are too many to draw again.
+- shares (accuracy, both U-Recalls, false alarms): exact binomial interval of Clopper and Pearson.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.consistency import redrawn
+from epimeter.inference.draws import replicates
+from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
+from epimeter.report.measurement import Interval
+from epimeter.standards.onto42001 import DOMAINS as FACTORS
+from epimeter.summaries.atoms import Atoms, halves
+from epimeter.summaries.cuts import mass_borders, width_index
+from epimeter.summaries.fixed import scaled
+from epimeter.views import Binary
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+How = Literal["auto", "bootstrap", "asymptotic", "none"]
+
+DRAWS = 1000
+NULL_DRAWS = 199
+LEVEL = 0.95
+DRAWN_ROWS = 200_000
+"""Rows up to which `auto` draws again; above, the delta method is as good and a thousand times quicker."""
+KINDS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is measured and how its uncertainty is found."""
+
+    ers_bins: int = 10
+    ers_threshold: float = 0.7
+    ers_modifier: float = 0.0
+    strategy: str = "equal_width"
+    onto_bins: int | None = None
+    onto_domain: str = "general_enterprise"
+    weights: tuple[float, float, float] = (0.35, 0.45, 0.20)
+    how: How = "auto"
+    draws: int = DRAWS
+    level: float = LEVEL
+    seed: int = 0
+    threads: int | None = None
+
+    @property
+    def bins(self) -> int:
+        """Bins of ONTO 42001 before any are joined."""
+        return STANDARD_BINS[self.strategy] if self.onto_bins is None else int(self.onto_bins)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sorted:
+    """Records in the order of their confidence, with the flags that the standards count."""
+
+    prob: Floats
+    right: Flags
+    unknown: Flags
+    flagged: Flags
+    low: Flags
+
+    @classmethod
+    def of(cls, event: Binary, unknown: Flags | None, flagged: Flags | None, threshold: float) -> Sorted:
+        prob = event.prob.astype(np.float64)
+        none = np.zeros(len(prob), bool)
+        columns = (none if flagged is None else flagged, none if unknown is None else unknown, event.true == 1)
+        order = np.lexsort((*columns, prob))
+        flags = [column[order] for column in columns]
+        return cls(prob=prob[order], right=flags[2], unknown=flags[1], flagged=flags[0], low=prob[order] < threshold)
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        return np.asarray(self.right * 8 + self.unknown * 4 + self.flagged * 2 + self.low, np.int64)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Rows and said confidence by bin and kind; arrays of shape (replicates, bins, 16)."""
+
+    count: Floats
+    prob: Floats
+
+    def rows(self, **flags: bool) -> Floats:
+        """Rows of each replicate for which these flags hold."""
+        kind = np.arange(KINDS)
+        keep = np.ones(KINDS, bool)
+        for name, wanted in flags.items():
+            keep &= (kind >> {"right": 3, "unknown": 2, "flagged": 1, "low": 0}[name] & 1) == wanted
+        return np.asarray(self.count[:, :, keep].sum(axis=(1, 2)))
+
+    @property
+    def size(self) -> Floats:
+        return np.asarray(self.count.sum(axis=2))
+
+    @property
+    def right(self) -> Floats:
+        return np.asarray(self.count[:, :, 8:].sum(axis=2))
+
+    @property
+    def said(self) -> Floats:
+        return np.asarray(self.prob.sum(axis=2))
+
+
+def _atoms(records: Sorted, bins: int) -> Atoms:
+    cell = width_index(records.prob, bins) * KINDS + records.kind
+    high, low = halves(scaled(records.prob))
+    return Atoms.of(cell, bins * KINDS, [np.ones_like(high), high, low], lambda totals: totals)
+
+
+def _tables(totals: NDArray[np.int64], bins: int) -> Tables:
+    """Totals of shape (replicates, cells, 3) as tables; the halves of a confidence are put together."""
+    made = totals.reshape(len(totals), bins, KINDS, 3).astype(np.float64)
+    return Tables(made[..., 0], made[..., 1] * 2.0**-22 + made[..., 2] * 2.0**-44)
+
+
+def drawn_metrics(records: Sorted, plan: Plan) -> dict[str, Floats]:
+    """The metrics of every replicate, by name."""
+    n = len(records.prob)
+    compiled = plan.draws * n >= WORTH_COMPILING
+    drawing = scheme(n, None, None)
+    layouts = {bins: _atoms(records, bins) for bins in {plan.ers_bins, plan.bins}}
+    by_mass = plan.strategy == "equal_mass"
+    steps, right = records.prob, records.right.astype(np.float64)
+
+    def one(replicate: int) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
+        counts, _ = drawing.draw(plan.seed, replicate, n, False, compiled)
+        mass = _mass_errors(counts, steps, right, plan.bins) if by_mass else (math.nan, math.nan)
+        return [atoms.totals(counts, compiled) for atoms in layouts.values()], mass
+
+    answers = replicates(plan.draws, one, plan.threads)
+    tables = {
+        bins: _tables(np.stack([answer[0][place] for answer in answers]), bins) for place, bins in enumerate(layouts)
+    }
+    made = _metrics(tables[plan.ers_bins], tables[plan.bins], plan)
+    if by_mass:
+        made["onto.ece"], made["onto.mce"] = np.array([answer[1] for answer in answers]).T
+        made["onto.ors"] = _ors(made["onto.ece"], made["onto.u_recall"], plan)
+    return made
+
+
+def _metrics(ers: Tables, onto: Tables, plan: Plan) -> dict[str, Floats]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong, unknown = ers.rows(right=False), onto.rows(unknown=True)
+        recall = np.where(wrong > 0, 100 * ers.rows(right=False, low=True) / wrong, 100.0)
+        ers_ece, _ = _errors(ers.size, ers.right, ers.said)
+        sums = onto.size, onto.right, onto.said
+        joined = [_joined_errors(*(column[r] for column in sums)) for r in range(len(onto.count))]
+        ece, mce = np.array(joined).T if plan.strategy == "adaptive" else _errors(*sums)
+        detected = onto.rows(unknown=True, flagged=True) / unknown
+        return {
+            "ers.ece": ers_ece,
+            "ers.ers_raw": 200 * ers_ece + 0.5 * (100 - recall) + plan.ers_modifier,
+            "onto.ece": ece,
+            "onto.mce": mce,
+            "onto.u_recall": detected,
+            "onto.ors": _ors(ece, detected, plan),
+        }
+
+
+def _errors(size: Floats, right: Floats, said: Floats) -> tuple[Floats, Floats]:
+    gap = np.abs(right - said)
+    return gap.sum(axis=-1) / size.sum(axis=-1), np.nanmax(np.where(size > 0, gap / size, 0.0), axis=-1)
+
+
+def _joined_errors(size: Floats, right: Floats, said: Floats) -> tuple[float, float]:
+    """ECE and MCE of bins joined from low to high until each holds enough (C-36)."""
+    place = _groups(size)
+    rows, hits, sums = (np.bincount(place, weights=column).astype(np.float64) for column in (size, right, said))
+    ece, mce = _errors(rows, hits, sums)
+    return float(ece), float(mce)
+
+
+def _groups(size: NDArray[Any]) -> NDArray[np.int64]:
+    """The group each bin joins; what is left over at the end joins the last full one."""
+    enough = max(float(LEAST_GROUP), float(size.sum()) / (2 * len(size)))
+    group, groups, held = 0, [], 0.0
+    for rows in size:
+        groups.append(group)
+        held += rows
+        if held >= enough:
+            group, held = group + 1, 0.0
+    return np.minimum(groups, max(group - 1, 0))
+
+
+def _mass_errors(counts: NDArray[np.int32], prob: Floats, right: Floats, bins: int) -> tuple[float, float]:
+    """ECE and MCE of equal-mass bins of a replicate; records are sorted, so a cut is a place in the running count."""
+    grown = np.cumsum(counts)
+    borders = mass_borders(int(grown[-1]), bins)
+    row = np.searchsorted(grown, borders)
+    row = np.minimum(row, len(counts) - 1)
+    before = grown[row] - counts[row]
+
+    def upto(values: Floats) -> Floats:
+        running = np.cumsum(values * counts)
+        return np.asarray(running[row] - values[row] * counts[row] + values[row] * (borders - before))
+
+    ece, mce = _errors(np.diff(borders).astype(np.float64), np.diff(upto(right)), np.diff(upto(prob)))
+    return float(ece), float(mce)
+
+
+def _ors(ece: Floats, recall: Floats, plan: Plan) -> Floats:
+    w1, w2, w3 = plan.weights
+    return 100 * (w1 * np.minimum(ece / 0.3, 1) + w2 * (1 - recall) + w3 * FACTORS[plan.onto_domain])
+
+
+RANGES = {"ers.ers_raw": (0.0, 100.0), "onto.ors": (0.0, 100.0)}
+
+
+def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, Interval]:
+    """An interval for each of these values that has one; names as in `drawn_metrics`."""
+    how = plan.how
+    if how == "auto":
+        how = "bootstrap" if len(records.prob) <= DRAWN_ROWS else "asymptotic"
+    if how == "none":
+        return {}
+    if how == "bootstrap":
+        found = drawn_metrics(records, plan)
+        word = f"basic bootstrap, {plan.draws:,} draws of the sorted records, seed {plan.seed}"
+        spans = {}
+        for name, drawn in found.items():
+            defined = drawn[np.isfinite(drawn)]
+            if name in values and len(defined) > 1:
+                spans[name] = ends(values[name], defined, plan.level, "basic")
+    else:
+        word = "delta method"
+        spans = _delta(records, values, plan)
+    return {
+        name: Interval(low=limited(low, name), high=limited(high, name), level=plan.level, method=word)
+        for name, (low, high) in spans.items()
+    }
+
+
+def limited(value: float, name: str) -> float:
+    """An end of an interval inside the range its metric can have."""
+    low, high = RANGES.get(name, (0.0, 1.0))
+    return min(high, max(low, value))
+
+
+def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, tuple[float, float]]:
+    """Normal intervals from what each record adds to a metric (its influence), bins taken as fixed."""
+    from scipy.special import ndtri
+
+    reach = float(ndtri(0.5 + plan.level / 2)) / math.sqrt(len(records.prob))
+    gap = records.right - records.prob
+    influences: dict[str, Floats] = {}
+    ers = _influence(gap, width_index(records.prob, plan.ers_bins), plan.ers_bins)
+    wrong = ~records.right
+    share = wrong.mean()
+    influences["ers.ece"] = ers
+    if share > 0:
+        recall = (records.low - values.get("ers.u_recall", 0.0) / 100) * wrong / share
+        influences["ers.ers_raw"] = 200 * ers - 50 * recall
+    index = width_index(records.prob, plan.bins)
+    if plan.strategy == "equal_mass":
+        index = np.repeat(np.arange(plan.bins), np.diff(mass_borders(len(gap), plan.bins)))
+    elif plan.strategy == "adaptive":
+        index = _groups(np.bincount(index, minlength=plan.bins))[index]
+    onto = _influence(gap, index, plan.bins)
+    influences["onto.ece"] = onto
+    if "onto.u_recall" in values and records.unknown.any():
+        found = (records.flagged - values["onto.u_recall"]) * records.unknown / records.unknown.mean()
+        slope = 0.0 if values.get("onto.ece", 0.0) >= 0.3 else plan.weights[0] / 0.3
+        influences["onto.ors"] = 100 * (slope * onto - plan.weights[1] * found)
+    made = {
+        name: (values[name] - reach * float(drawn.std()), values[name] + reach * float(drawn.std()))
+        for name, drawn in influences.items()
+        if name in values
+    }
+    if "onto.mce" in values:
+        size = np.bincount(index, minlength=plan.bins)
+        total = np.bincount(index, weights=gap, minlength=plan.bins)
+        mean = np.divide(total, size, out=np.zeros(plan.bins), where=size > 0)
+        worst = int(np.argmax(np.abs(mean)))
+        inside = gap[index == worst]
+        width = reach * math.sqrt(len(gap)) * float(inside.std()) / math.sqrt(len(inside))
+        made["onto.mce"] = (values["onto.mce"] - width, values["onto.mce"] + width)
+    return made
+
+
+def _influence(gap: Floats, index: NDArray[Any], bins: int) -> Floats:
+    """What a record adds to an ECE: its own gap, signed as its bin's, since ECE is the sum of |gap| over bins."""
+    sign = np.sign(np.bincount(index, weights=gap, minlength=bins))
+    return np.asarray(sign[index] * gap)
+
+
+def share_interval(hits: int, total: int, level: float) -> Interval | None:
+    """Clopper and Pearson's exact interval of a share."""
+    from scipy.special import betaincinv
+
+    if total == 0:
+        return None
+    alpha = 1 - level
+    low = float(betaincinv(hits, total - hits + 1, alpha / 2)) if hits else 0.0
+    high = float(betaincinv(hits + 1, total - hits, 1 - alpha / 2)) if hits < total else 1.0
+    return Interval(low=low, high=high, level=level, method="exact binomial")
+
+
+def null_means(records: Sorted, plan: Plan) -> dict[str, float]:
+    """The ECE that a perfectly calibrated system with these confidences would show on average (C-47)."""
+    how = plan.how
+    if how == "none":
+        return {}
+    if how == "asymptotic" or (how == "auto" and len(records.prob) > DRAWN_ROWS):
+        variance = records.prob * (1 - records.prob)
+        spread = np.sqrt(np.bincount(width_index(records.prob, plan.ers_bins), weights=variance))
+        expected = math.sqrt(2 / math.pi) * float(spread.sum()) / len(records.prob)
+        return {"ers.ece": expected} | ({"onto.ece": expected} if _alike(plan) else {})
+    given = Binary(records.right.astype(np.uint8), records.prob)
+    wanted = [Statistic.of("ece", {"bins": plan.ers_bins})]
+    if not _alike(plan):
+        wanted.append(Statistic.of("onto_ece", {"strategy": plan.strategy, "bins": plan.onto_bins}))
+    drawn = redrawn(given, wanted, NULL_DRAWS, plan.seed, False, plan.threads)
+    return {"ers.ece": float(drawn[:, 0].mean()), "onto.ece": float(drawn[:, -1].mean())}
+
+
+def _alike(plan: Plan) -> bool:
+    """Whether both standards read the same bins."""
+    return plan.strategy == "equal_width" and plan.bins == plan.ers_bins
