@@ -241,6 +241,20 @@ def test_the_beta_map_has_the_largest_likelihood_with_positive_coefficients():
     assert borders
 
 
+def test_outcomes_that_fall_with_the_confidence_have_a_flat_beta_map():
+    c = np.array([0.01, 0.02, 0.0963207, 0.0963214, 0.4, 0.7, 0.9])  # a free fit would be steeper than 1e6
+    fit = r.beta_calibration([1, 1, 0, 1, 0, 0, 0], c)
+    assert (fit.a, fit.b) == (0, 0)
+    assert_allclose(fit.m, math.log(3 / 4))
+
+
+def test_confidences_of_any_size_are_fitted():
+    c = 10.0 ** -np.arange(0, 300, 7.0)
+    y = np.arange(len(c)) % 3 == 0
+    for metric in (m.ici, m.emax, m.fott_platt, m.fott_isotonic, m.ece_pl, m.ece_pl3, m.fott_spline, m.cis):
+        assert np.isfinite(numbers(metric(y, c))).all()
+
+
 def test_a_class_inside_the_other_bends_the_free_fit_without_end_but_not_the_map():
     fit = r.beta_calibration([0, 1, 1, 1, 0, 0], [0.1, 0.3, 0.35, 0.4, 0.8, 0.9])
     assert (fit.a, fit.b) == (0, 0)

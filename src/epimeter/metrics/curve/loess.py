@@ -104,7 +104,8 @@ def window_moments(levels: Levels, at: Floats, reach: Floats, low: Indices, high
         width = int(high[start] - low[start]) + ROOM
         block = slice(start, start + max(1, min(ROOM, CELLS // width)))
         window = slice(int(low[block].min()), int(high[block].max()))
-        u = (levels.prob[window] - at[block, None]) / reach[block, None]
+        far = reach[block, None]
+        u = np.clip(levels.prob[window] - at[block, None], -far, far) / far  # beyond the window no weight is left
         w = np.maximum(1 - np.abs(u) ** 3, 0.0) ** 3
         columns = np.column_stack([levels.weight[window], levels.true[window]])
         for power in range(5):

@@ -187,8 +187,9 @@ class BetaMap:
 def fitted_beta(levels: Levels, name: str, least: int = 3) -> BetaMap:
     """Beta calibration with a, b >= 0.
 
-    The likelihood is concave: a free maximum with a, b >= 0 is the answer, else the best one on the border is. Two
-    distinct confidences fix the map there, but not its coefficients: `least` says which of the two is wanted.
+    The likelihood is concave, so a fit on the border (a = 0, b = 0 or both) is the answer as soon as it does not rise
+    inwards; only when none is, the free fit has a, b > 0. Two distinct confidences fix the map there, but not its
+    coefficients: `least` says which of the two is wanted.
     """
     refuse_one_class(levels, name)
     inner = clipped(levels.prob)
@@ -196,21 +197,19 @@ def fitted_beta(levels: Levels, name: str, least: int = 3) -> BetaMap:
     refuse_separation(inner, levels, name)
     refuse_few(inner, least, name)
     columns = np.column_stack([np.log(inner), -np.log1p(-inner), np.ones(len(inner))])
-    candidates = []
-    for kept in ((0, 1, 2), (1, 2), (0, 2), (2,)):
-        if len(kept) == 3 and one_inside_the_other(inner, levels):
-            continue  # a free fit would bend without end, with a or b negative
+    nothing = 1e-12 * (levels.weight @ np.abs(columns))
+    rises = np.array([True, True])
+    for kept in ([2], [1, 2], [0, 2], [0, 1, 2]):
+        if len(kept) == 2 and not rises[kept[0]]:
+            continue  # this coefficient would turn negative
         fit = maximum_likelihood(columns[:, kept], levels.weight, levels.true, name)
         full = np.zeros(3)
-        full[list(kept)] += fit.coefficients
-        if full[0] >= 0 and full[1] >= 0:
-            candidates.append(BetaMap(float(full[0]), float(full[1]), float(full[2]), fit.log_likelihood))
-            if len(kept) == 3:
-                break
-    return max(candidates, key=lambda candidate: candidate.log_likelihood)
-
-
-def one_inside_the_other(x: Floats, levels: Levels) -> bool:
-    """Whether no row of one class lies strictly between the extremes of the other."""
-    one, zero = x[levels.true > 0], x[levels.true < levels.weight]
-    return not (((zero > one.min()) & (zero < one.max())).any() and ((one > zero.min()) & (one < zero.max())).any())
+        full[kept] += fit.coefficients
+        slope = columns.T @ (levels.true - levels.weight * logistic(columns @ full))
+        inwards = [slope[i] > nothing[i] for i in (0, 1) if i not in kept]
+        if not any(inwards):
+            break
+        if len(kept) == 1:
+            rises = slope[:2] > nothing[:2]
+    a, b, shift = (float(value) for value in full)
+    return BetaMap(max(0.0, a), max(0.0, b), shift, fit.log_likelihood)

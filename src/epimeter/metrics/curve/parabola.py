@@ -68,7 +68,7 @@ def pws(rows: OrderedRows, *, covariance: Literal["HC0", "HC1", "null", "ols"] =
     # 1. Orthonormal polynomials q under the weights. In them the statistic is d' M^-1 d with d = sum q (y - c) and
     #    M = sum w q q': it does not depend on the basis.
     centre = float(weight @ c / n)
-    width = math.sqrt(float(weight @ (c - centre) ** 2 / n))
+    width = max(float(np.abs(c - centre).max()), 1e-150)
     powers = np.vander((c - centre) / width, 3, increasing=True)
     root = np.sqrt(weight)
     basis, triangle = np.linalg.qr(powers * root[:, None])
