@@ -41,6 +41,13 @@ HEADLINES = (
 CLASS_HEADLINES = ("classwise_ece", "wcr")
 """Further ones for class probabilities."""
 
+OTHER_COLUMNS = {
+    "detection": "needs detected boxes: evaluate --task detection",
+    "test": "judges another metric: epimeter test and epimeter compare",
+    "recalibration": "is a map to be fitted, not a measurement",
+}
+"""Families that a report of outcomes and probabilities has no place for."""
+
 PATIENCE = 20_000
 """Rows above which a metric that needs all pairs is measured only when asked for by name."""
 
@@ -88,7 +95,12 @@ def evaluate(
     for metric, recipe, rest in plan:
         if recipe not in finished:
             finished[recipe] = recipe.finish(totals[recipe])
-        made.append(measure(metric, recipe, finished[recipe], given.n_rows, rest))
+        try:
+            made.append(measure(metric, recipe, finished[recipe], given.n_rows, rest))
+        except InputError as refusal:
+            if not everything:
+                raise
+            left_out[metric.name] = str(refusal)
     event = totals[diagram]
     table = bin_table(event)
     assert table is not None
@@ -185,8 +197,9 @@ def _plan(
 
 def _obstacle(metric: Metric[Any], given: View, everything: bool) -> str | None:
     card = metric.card
-    if metric.reads is None or card.family in ("detection", "test"):
-        return "it takes other columns than outcomes and probabilities"
+    other = OTHER_COLUMNS.get(card.family)
+    if other is not None or metric.reads is None:
+        return other or "takes other columns than outcomes and probabilities"
     missing = [name for name in card.needs if name not in given.columns]
     if missing:
         return f"needs the column {missing[0]}"

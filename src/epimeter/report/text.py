@@ -7,6 +7,8 @@ from epimeter.card import find
 from epimeter.report.diagram import diagram
 from epimeter.report.measurement import Measurement, Report
 
+TITLE = 44
+"""Longest title in the table; longer ones are cut with an ellipsis, the card has them whole."""
 READS = {"lower": "lower is better", "higher": "higher is better", "signed": "signed", "none": ""}
 
 
@@ -50,10 +52,16 @@ def _sentence(report: Report) -> str:
 
 def _table(report: Report) -> list[str]:
     rows = [("metric", "value", "", "")]
+    several = len(report.measurements) > 40
+    family = ""
     for measurement in report:
         card = find(measurement.metric).card
+        if several and card.family != family:
+            family = card.family
+            rows += [("", "", "", ""), (f"[{family}]", "", "", "")]
         ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
-        rows.append((measurement.metric, shown(measurement), card.title, READS[card.direction] + ideal))
+        title = card.title if len(card.title) <= TITLE else card.title[: TITLE - 1] + "…"
+        rows.append((measurement.metric, shown(measurement), title, READS[card.direction] + ideal))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     return [
         f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {title:<{widths[2]}}  {reads}".rstrip()
