@@ -18,6 +18,7 @@ from epimeter.errors import EpimeterError
 
 COMMANDS = {
     "evaluate": "epimeter.cli.evaluate",
+    "draw": "epimeter.cli.draw",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
 }
@@ -46,6 +47,7 @@ def epimeter() -> None:
     \b
     epimeter demo                     a bundled data set, end to end
     epimeter evaluate FILE            measure predictions in a file
+    epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
     epimeter metrics [NAME]           all metrics, or the card of one
     """
 

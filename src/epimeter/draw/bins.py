@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from epimeter.draw.bands import EXACT, WEIGHED, clopper_pearson, effective, redrawn_band, wilson
 from epimeter.draw.canvas import BLUE, FAINT, INK, VERMILION, diagram, figure, legend, number, percent, rows_text
-from epimeter.draw.curve import CELLS, Count, Diagram, Floats, Integers, Level, curve, histogram_of, reading
+from epimeter.draw.curve import CELLS, Count, Diagram, Floats, Integers, Level, counted, curve, histogram_of, reading
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.expected import ece
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
 Binned = Literal["width", "mass", "area", "level"]
 
+MANY = 40
+"""Bins above which their marks are drawn small, and gaps not at all."""
+
 CUTS = {
-    "width": "{} bins of equal width [a, b), the last closed",
-    "mass": "{} bins of equal mass, ties cut in row order",
-    "area": "{} bins of equal area, ties never cut",
-    "level": "one bin a distinct confidence, {} in all",
-    "edges": "{} bins [a, b) between given edges, the last closed",
+    "width": "{} of equal width [a, b), the last closed",
+    "mass": "{} of equal mass, ties cut in row order",
+    "area": "{} of equal area, ties never cut",
+    "level": "{}, one a distinct confidence",
+    "edges": "{} [a, b) between given edges, the last closed",
 }
 
 
@@ -111,7 +114,7 @@ def reliability_curve(
         n_rows=view.n_rows,
         metric="ece",
         value=ece.compute(totals),
-        convention=f"{CUTS[how].format(count)}; {reading(view)}",
+        convention=f"{CUTS[how].format(counted(count, 'bin'))}; {reading(view)}",
         edges=border,
         count=totals.count,
         weight=totals.size,
@@ -224,15 +227,18 @@ def reliability(curve: ReliabilityCurve, *, title: str = "Reliability diagram") 
     x, y = curve.confidence[some], curve.frequency[some]
     if curve.band_low is not None and curve.band_high is not None:
         axes.vlines(x, curve.band_low[some], curve.band_high[some], FAINT, linewidth=9, label="if calibrated", zorder=1)
-    axes.vlines(x, x, y, VERMILION, linewidth=3.5, alpha=0.55, label="gap", zorder=2)
+    if len(x) <= MANY:
+        axes.vlines(x, x, y, VERMILION, linewidth=4.5, alpha=0.55, label="gap", zorder=2)
     marked(axes, x, y, curve.low[some], curve.high[some])
     legend(axes)
     return made
 
 
-def marked(axes: Any, x: Floats, y: Floats, low: Floats, high: Floats, size: float = 5.0) -> None:
+def marked(
+    axes: Any, x: Floats, y: Floats, low: Floats, high: Floats, size: float = 5.0, name: str = "bin, with interval"
+) -> None:
     """Points with their intervals."""
-    many = len(x) > 40
+    many = len(x) > MANY
     axes.errorbar(
         x,
         y,
@@ -241,9 +247,9 @@ def marked(axes: Any, x: Floats, y: Floats, low: Floats, high: Floats, size: flo
         markersize=size / 2 if many else size,
         color=BLUE,
         markeredgecolor=INK,
-        markeredgewidth=0 if many else 0.6,
+        markeredgewidth=0 if many or size < 4 else 0.6,
         elinewidth=0.6 if many else 1.3,
         capsize=0 if many else size / 2,
-        label="bin, with interval",
+        label=name,
         zorder=3,
     )

@@ -32,7 +32,7 @@ BLUE, VERMILION, SKY, GREEN, ORANGE = "#0072B2", "#D55E00", "#56B4E9", "#009E73"
 FORMATS = ("png", "svg", "pdf")
 TITLE, TEXT, SMALL = 11.5, 9.0, 7.5
 LEFT, RIGHT, LINE = 0.72, 0.24, 0.165
-LETTERS = 15.2
+LETTERS = 18.2
 """Letters of small text to an inch."""
 NUMBERED = 20
 """Histograms of up to so many cells have their counts written on them."""
@@ -54,6 +54,7 @@ def figure(compute: Callable[..., C]) -> Callable[[Callable[..., Any]], Callable
 
         @functools.wraps(paint)
         def drawn(data: Any, y_prob: Any = None, **choices: Any) -> Any:
+            require_matplotlib()
             looks = {name: choices.pop(name) for name in list(choices) if name in own}
             if not isinstance(data, Curve):
                 data = compute(data, y_prob, **choices)
@@ -71,15 +72,21 @@ def figure(compute: Callable[..., C]) -> Callable[[Callable[..., Any]], Callable
     return wrap
 
 
+def require_matplotlib() -> None:
+    """Say how to get matplotlib where it is missing, before any work is done."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("drawing", "matplotlib", "plots") from None
+
+
 def page(width: float, height: float, title: str, notes: list[str]) -> tuple[Figure, float]:
     """An empty figure with its title and notes; and the place below them, from the bottom.
 
     The figure grows by the lines of its notes, so `height` is what is left for the drawing.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("drawing", "matplotlib", "plots") from None
+    from matplotlib.figure import Figure
+
     letters = int((width - LEFT - RIGHT + 0.5) * LETTERS)
     lines = [line for note in notes for line in textwrap.wrap(note, letters)]
     whole = height + 0.5 + LINE * len(lines)
@@ -147,7 +154,7 @@ def diagram(curve: Diagram, title: str, notes: list[str]) -> tuple[Figure, Axes]
     histogram_bars(under, curve.cell_edges, curve.cell_rows)
     under.set_xlim(axes.get_xlim())
     under.set_xticks(axes.get_xticks())
-    named(under, "confidence", "rows")
+    named(under, "confidence", "weight" if curve.weighted else "rows")
     return made, axes
 
 
@@ -159,7 +166,7 @@ def histogram_bars(axes: Axes, edges: Floats, rows: Floats, numbered: bool = Tru
     axes.set_yticks([0, top], ["0", amount(top)])
     if not numbered or len(rows) > NUMBERED:
         return
-    size = SMALL - (1.0 if len(rows) <= 12 else 2.0)
+    size = SMALL - (0.8 if len(rows) <= 12 else 1.8)
     for left, right, here in zip(edges[:-1], edges[1:], rows, strict=True):
         if here > 0:
             axes.annotate(
@@ -231,6 +238,7 @@ def rendered(figure: Figure, format: str = "svg", *, dpi: float = 150) -> bytes:
     dpi
         Points to an inch, for png.
     """
+    require_matplotlib()
     import matplotlib
 
     if format not in FORMATS:

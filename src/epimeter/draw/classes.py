@@ -15,6 +15,7 @@ from epimeter.draw.canvas import (
     INK,
     SMALL,
     VERMILION,
+    amount,
     figure,
     histogram_bars,
     named,
@@ -25,7 +26,7 @@ from epimeter.draw.canvas import (
     rows_text,
     unit_square,
 )
-from epimeter.draw.curve import CELLS, Count, Curve, Floats, Integers, Level, curve
+from epimeter.draw.curve import CELLS, Count, Curve, Floats, Integers, Level, counted, curve
 from epimeter.errors import InputError
 from epimeter.metrics.bin.classwise import class_errors, classwise_ece
 from epimeter.summaries import ClassBins
@@ -84,7 +85,7 @@ def classwise_curve(view: View, *, bins: Count = 10, binning: Cut = "width", lev
         n_rows=view.n_rows,
         metric="classwise_ece",
         value=classwise_ece.compute(totals),
-        convention=f"{CUTS[binning].format(bins)}; every class against the rest",
+        convention=f"{CUTS[binning].format(counted(bins, 'bin'))}; every class against the rest",
         errors=class_errors(totals),
         count=totals.count,
         weight=totals.size,
@@ -137,10 +138,10 @@ def classwise(
     down = -(-len(shown) // across)
     side, strip, gap = 1.55, 0.32, 0.3
     width = max(0.62 + across * (side + gap), 4.6)
-    made, top = page(width, 0.5 + down * (side + strip + 0.5), title, notes)
+    made, top = page(width, 0.24 + down * (side + strip + 0.5), title, notes)
     for place, k in enumerate(shown):
         left = 0.62 + (place % across) * (side + gap)
-        bottom = top - (place // across + 1) * (side + strip + 0.5) + 0.28
+        bottom = top - (place // across + 1) * (side + strip + 0.5) + 0.26
         axes = panel(made, left, bottom + strip + 0.08, side, side)
         unit_square(axes, 0.04)
         some = curve.count[k] > 0
@@ -148,16 +149,19 @@ def classwise(
         axes.vlines(x, x, y, VERMILION, linewidth=2.5, alpha=0.55, zorder=2)
         marked(axes, x, y, curve.low[k][some], curve.high[k][some], size=3.0)
         name = f"class {k}" if names is None else str(names[k])
-        axes.set_title(f"{name}: {number(curve.errors[k])}", size=SMALL + 0.5, color=INK, loc="left", pad=3)
+        axes.set_title(f"{name}: ece {number(curve.errors[k])}", size=SMALL + 0.5, color=INK, loc="left", pad=3)
         under = panel(made, left, bottom, side, strip)
         histogram_bars(under, curve.cell_edges, curve.cell_rows[k], numbered=False)
         under.set(xlim=axes.get_xlim())
         under.set_xticks([0, 0.5, 1])
         axes.set_xticks([0, 0.5, 1], [])
         axes.set_yticks([0, 0.5, 1])
-        if place % across:
+        if place % across == 0:
+            named(axes, up="frequency")
+        else:
             axes.tick_params(labelleft=False)
-        under.set_yticks([])
+        largest = float(curve.cell_rows[k].max())
+        under.set_yticks([largest], [amount(largest)], size=SMALL - 1.5)
         if place + across >= len(shown):
             named(under, "probability")
         else:

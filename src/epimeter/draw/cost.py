@@ -133,7 +133,7 @@ def brier(curve: BrierCurve, *, title: str = "Brier curve") -> Figure:
     for share, name in ((1 - curve.base_rate, "always yes, always no"), (curve.base_rate, None)):
         ends = (0, 2 * share) if name else (2 * share, 0)
         axes.plot((0, 1), ends, color=SOFT, linewidth=0.9, linestyle=(0, (1, 2)), label=name, zorder=1)
-    highest = max(float(curve.loss.max()), 2 * curve.base_rate * (1 - curve.base_rate), 1e-3)
+    highest = max(float(curve.loss.max()), 2 * curve.base_rate * (1 - curve.base_rate), 0.01)
     axes.set(xlim=(0, 1), ylim=(0, 1.12 * highest))
     axes.set_xticks(np.arange(6) / 5)
     named(axes, "cost proportion c: a false alarm costs c, a miss 1 - c", "expected loss")

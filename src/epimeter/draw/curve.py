@@ -67,6 +67,8 @@ class Diagram(Curve):
     """Rows in each cell; their weight, when there are weights."""
     outcome: str
     """What the frequency is the frequency of."""
+    weighted: bool
+    """Whether rows had weights, which then stand for numbers of rows."""
 
 
 C = TypeVar("C", bound=Curve)
@@ -118,6 +120,11 @@ def outcome(given: View) -> str:
     return "share that was right" if isinstance(given, Multiclass) else "share with outcome 1"
 
 
+def counted(number: int, what: str) -> str:
+    """A number with its noun: 1 bin, 10 bins."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def histogram_of(given: View, cells: int = CELLS) -> dict[str, Any]:
     """The fields that every diagram shares, from rows counted in cells of equal width."""
     event = given.event
@@ -126,4 +133,5 @@ def histogram_of(given: View, cells: int = CELLS) -> dict[str, Any]:
         "cell_edges": np.arange(cells + 1) / cells,
         "cell_rows": rows.astype(np.float64),
         "outcome": outcome(given),
+        "weighted": given.weight is not None,
     }

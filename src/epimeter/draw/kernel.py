@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epimeter.draw.bands import WEIGHED, effective, wilson
+from epimeter.draw.bins import marked
 from epimeter.draw.canvas import BLUE, SKY, diagram, figure, legend, number, percent, rows_text
 from epimeter.draw.curve import Diagram, Floats, Level, curve, histogram_of, reading
 from epimeter.limits import Above, AtLeast
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 FAR = 9.0
 """Beyond so many scales a Gaussian is below 1e-17 of its height."""
 FAINT = 1e-3
-"""Where the density of the confidences is below this share of its mean the curve is a guess, and is left out."""
+"""Where the density of the confidences is below this share of its mean the curve is a guess, and is left out; so it is
+beyond the least and the greatest confidence."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +78,8 @@ def smooth_curve(
     total = levels.weight.sum()
     came, near = reflected(levels.prob, np.stack([levels.true, levels.weight]), at, scale)
     density = near / (total * scale * math.sqrt(2 * math.pi))
-    some = density > FAINT
+    step = 0.5 / (points - 1)
+    some = (density > FAINT) & (at >= levels.prob[0] - step) & (at <= levels.prob[-1] + step)
     frequency = np.clip(np.divide(came, near, out=np.full(points, np.nan), where=some), 0.0, 1.0)
     squared = np.bincount(
         np.searchsorted(levels.prob, view.event.prob.astype(np.float64)),
@@ -132,6 +136,16 @@ def reflected_square(points: Floats, column: Floats, at: Floats, scale: float) -
     return total
 
 
+def short_runs(curve: SmoothCurve, width: float = 0.025) -> NDArray[np.intp]:
+    """The densest point of each stretch too short to be seen as a line."""
+    some = np.concatenate([[False], np.isfinite(curve.frequency), [False]])
+    begin, end = np.flatnonzero(some[1:] & ~some[:-1]), np.flatnonzero(some[:-1] & ~some[1:])
+    short = curve.at[end - 1] - curve.at[begin] < width
+    return np.array(
+        [b + int(np.argmax(curve.density[b:e])) for b, e in zip(begin[short], end[short], strict=True)], np.intp
+    )
+
+
 @figure(smooth_curve)
 def smooth(curve: SmoothCurve, *, title: str = "Smooth reliability diagram") -> Figure:
     """The smooth curve, as thick as there are rows, with its interval; under it, where the rows are.
@@ -153,7 +167,8 @@ def smooth(curve: SmoothCurve, *, title: str = "Smooth reliability diagram") -> 
     axes.fill_between(
         curve.at, curve.frequency - half, curve.frequency + half, where=some, color=BLUE, linewidth=0, zorder=3
     )
-    alone = some & ~np.concatenate([[False], some[:-1]]) & ~np.concatenate([some[1:], [False]])
-    axes.scatter(curve.at[alone], curve.frequency[alone], s=16, color=BLUE, zorder=3)
+    alone = short_runs(curve)
+    if len(alone):
+        marked(axes, curve.at[alone], curve.frequency[alone], curve.low[alone], curve.high[alone], name="with interval")
     legend(axes)
     return made

@@ -83,10 +83,11 @@ def histogram(curve: HistogramCurve, *, title: str = "Confidences") -> Figure:
     title
         What stands above.
     """
-    gap = curve.mean_confidence - curve.base_rate
+    gap = 100 * (curve.mean_confidence - curve.base_rate)
+    verdict = "no gap" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident by {abs(gap):.2f} points"
     notes = [
-        f"{rows_text(curve)}; said {curve.mean_confidence:.2%} on average, came true {curve.base_rate:.2%}: "
-        f"{'over' if gap > 0 else 'under'}-confident by {abs(100 * gap):.2f} points; eo_ratio = {number(curve.value)}",
+        f"{rows_text(curve)}; said {100 * curve.mean_confidence:.2f} % on average, came true "
+        f"{100 * curve.base_rate:.2f} %: {verdict}; eo_ratio = {number(curve.value)}",
         curve.convention,
     ]
     made, top = page(LEFT + 4.6 + RIGHT, 3.6, title, notes)
@@ -111,6 +112,7 @@ def histogram(curve: HistogramCurve, *, title: str = "Confidences") -> Figure:
     axes.axvline(curve.base_rate, color=INK, linewidth=1.4, linestyle=(0, (3, 2)), label="frequency")
     axes.set(xlim=(-0.02, 1.02), ylim=(0, 1.14 * (float(both.max()) or 1.0)))
     axes.set_xticks(np.arange(6) / 5)
+    axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda rows, _: amount(rows))
     named(axes, "confidence", "rows")
     legend(axes)

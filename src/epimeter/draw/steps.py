@@ -28,7 +28,7 @@ DRAWS = 199
 MANY = 200_000
 """Rows above which no band is drawn unless it is asked for."""
 PLACES = 201
-"""Confidences at which the band is kept, at most."""
+"""Confidences at which the band is kept: so many spread by rank, so many by value."""
 
 Band = Literal["consistency", "confidence"]
 
@@ -118,13 +118,16 @@ def _band(
 ) -> dict[str, Any]:
     """The isotonic curves of redrawn labels, at some of the confidences."""
     place = np.searchsorted(levels.prob, event.prob.astype(np.float64))
-    kept = np.unique(np.linspace(0, len(fitted) - 1, PLACES).astype(np.intp))
+    # Evenly by rank and evenly by confidence: a sparse stretch must not be bridged by a straight line.
+    by_rank = np.linspace(0, len(fitted) - 1, PLACES).astype(np.intp)
+    evenly = np.linspace(levels.prob[0], levels.prob[-1], PLACES)
+    kept = np.unique(np.concatenate([by_rank, np.searchsorted(levels.prob, evenly, side="right") - 1]))
     drawn_from = event.prob.astype(np.float64) if band == "consistency" else fitted[place]
 
     def at_places(label: Floats) -> Floats:
         weighed = label if event.weight is None else label * event.weight
         seen = np.bincount(place, weights=weighed, minlength=len(fitted)).astype(np.float64)
-        return isotonic(Levels(levels.prob, levels.weight, seen))[kept]
+        return np.asarray(isotonic(Levels(levels.prob, levels.weight, seen))[kept])
 
     low, high = redrawn_band(drawn_from, draws, seed, level, at_places)
     return {"band_at": levels.prob[kept], "band_low": low, "band_high": high}
@@ -140,8 +143,8 @@ def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability
         What stands above.
     """
     notes = [
-        f"{rows_text(curve)}; corp: mcb = {number(curve.mcb)}, dsc = {number(curve.dsc)}, unc = {number(curve.unc)}, "
-        f"Brier score = mcb - dsc + unc = {number(curve.score)}",
+        f"{rows_text(curve)}; corp: mcb = {number(curve.mcb)} - dsc {number(curve.dsc)} + unc {number(curve.unc)} "
+        f"= Brier score {number(curve.score)}",
         curve.convention,
     ]
     around = curve.band == "consistency"
@@ -152,6 +155,8 @@ def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability
         notes.append(f"shaded: {percent(curve.level)} {what}, point by point, {curve.draws:,} draws")
     made, axes = diagram(curve, title, notes)
     if curve.band_at is not None and curve.band_low is not None and curve.band_high is not None:
+        if len(curve.band_at) == 1:
+            axes.vlines(curve.band_at, curve.band_low, curve.band_high, FAINT if around else SKY, linewidth=9, zorder=1)
         axes.fill_between(
             curve.band_at,
             curve.band_low,
@@ -165,6 +170,6 @@ def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability
     x, y = curve.corners
     axes.plot(x, y, color=BLUE, linewidth=1.6, label="isotonic frequency", zorder=3)
     flat = curve.last > curve.first
-    axes.scatter(curve.first[~flat], curve.frequency[~flat], s=9, color=BLUE, zorder=3.5)
+    axes.scatter(curve.first[~flat], curve.frequency[~flat], s=18, color=BLUE, zorder=3.5)
     legend(axes)
     return made

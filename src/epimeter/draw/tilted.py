@@ -15,7 +15,7 @@ import numpy as np
 from epimeter.draw.bands import EXACT, clopper_pearson
 from epimeter.draw.bins import marked
 from epimeter.draw.canvas import VERMILION, diagram, figure, legend, number, percent, rows_text
-from epimeter.draw.curve import Count, Diagram, Floats, Level, curve, histogram_of, reading
+from epimeter.draw.curve import Count, Diagram, Floats, Level, counted, curve, histogram_of, reading
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.metrics.bin.roof import Column, ece_fott, lift
@@ -43,6 +43,9 @@ class RoofCurve(Diagram):
     low: Floats
     high: Floats
     """Means of the bin, and the interval of its frequency."""
+    first: Floats
+    last: Floats
+    """The smallest and the largest confidence of the bin."""
     count: Floats
     level: float
     interval: str
@@ -78,6 +81,8 @@ def roof_curve(
     edges = column.edges(fitted.bins, binning)
     piece = column.cut(edges)
     some = piece.size > 0
+    last = np.cumsum(piece.size).astype(np.intp)[some] - 1
+    first = last - piece.size[some].astype(np.intp) + 1
     begin, end = np.concatenate([[0.0], edges])[some], np.concatenate([edges, [1.0]])[some]
     up = lift(piece, slope)[some]
     low, high = clopper_pearson(piece.true[some], piece.size[some], level)
@@ -87,7 +92,7 @@ def roof_curve(
         n_rows=view.n_rows,
         metric="ece_fott",
         value=fitted.value,
-        convention=f"{fitted.bins} bins of {how}, their number {chosen}; slope {slope:g}; {reading(view)}",
+        convention=f"{counted(fitted.bins, 'bin')} of {how}, their number {chosen}; slope {slope:g}; {reading(view)}",
         begin=begin,
         end=end,
         left=up + slope * begin,
@@ -96,6 +101,8 @@ def roof_curve(
         frequency=piece.true[some] / piece.size[some],
         low=low,
         high=high,
+        first=column.prob[first],
+        last=column.prob[last],
         count=piece.size[some],
         level=level,
         interval=EXACT,
@@ -118,9 +125,14 @@ def roof(curve: RoofCurve, *, title: str = "Tilted-roof reliability diagram") ->
         f"bars: {percent(curve.level)} intervals ({curve.interval})",
     ]
     made, axes = diagram(curve, title, notes)
-    across = np.stack([curve.begin, curve.end, np.full(len(curve.begin), np.nan)], axis=1).ravel()
-    up = np.stack([curve.left, curve.right, np.full(len(curve.begin), np.nan)], axis=1).ravel()
-    axes.plot(across, up, color=VERMILION, linewidth=2.0, label="fitted map", zorder=2)
+    for begin, end, width, style in ((curve.begin, curve.end, 0.9, (0, (1, 1.5))), (curve.first, curve.last, 2.2, "-")):
+        across = np.stack([begin, end], axis=1)
+        up = curve.frequency[:, None] + curve.slope * (across - curve.confidence[:, None])
+        name = "fitted map" if style == "-" else "where no rows are"
+        pieces = [
+            np.append(np.column_stack([x, y]), [[np.nan, np.nan]], axis=0) for x, y in zip(across, up, strict=True)
+        ]
+        axes.plot(*np.concatenate(pieces).T, color=VERMILION, linewidth=width, linestyle=style, label=name, zorder=2)
     marked(axes, curve.confidence, curve.frequency, curve.low, curve.high, size=4.0)
     legend(axes)
     return made

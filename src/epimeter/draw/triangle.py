@@ -146,11 +146,11 @@ def simplex(
         raise InputError(f"names must be three; got {len(names)}", field="names")
     notes = [
         f"{rows_text(curve)} in {len(curve.cell)} cells; mean distance = {number(curve.value)}: {curve.convention}",
-        f"arrows run from the mean prediction to the mean outcome; red, thick: outside the {percent(curve.level)} "
+        f"arrows: from mean prediction to mean outcome; thick, red: outside the {percent(curve.level)} "
         f"intervals of the cell ({curve.interval}); dots: as large as there are rows, {amount(curve.weight.max())} at most",
     ]
-    made, top = page(5.4, 5.1, title, notes)
-    axes = panel(made, 0.3, 0.25, 4.8, top - 0.45)
+    made, top = page(5.4, 4.6, title, notes)
+    axes = panel(made, 0.3, 0.1, 4.8, top - 0.2)
     axes.set_axis_off()
     axes.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.0), aspect="equal")
     for step in range(1, curve.side):
@@ -159,8 +159,7 @@ def simplex(
         for turn in range(3):
             axes.plot(*flat(np.roll(ends, turn, axis=1)).T, color=FAINT, linewidth=0.6, zorder=1)
     axes.plot(*flat(np.eye(3)[[0, 1, 2, 0]]).T, color=SOFT, linewidth=1.0, zorder=1.5)
-    for corner, name, place in zip(flat(np.eye(3)), names, ("right", "left", "center"), strict=True):
-        low = place != "center"
+    for corner, name, low in zip(flat(np.eye(3)), names, (True, True, False), strict=True):
         axes.annotate(
             name,
             corner,
@@ -169,7 +168,7 @@ def simplex(
             size=TEXT,
             color=INK,
             va="top" if low else "bottom",
-            ha={"right": "center", "left": "center", "center": "center"}[place],
+            ha="center",
         )
     begin, end = flat(curve.predicted), flat(curve.observed)
     axes.scatter(
@@ -188,8 +187,8 @@ def simplex(
             tail,
             arrowprops={
                 "arrowstyle": "-|>",
-                "color": VERMILION if beyond else INK,
-                "linewidth": 1.6 if beyond else 0.8,
+                "color": VERMILION if beyond else SOFT,
+                "linewidth": 1.6 if beyond else 0.7,
                 "mutation_scale": 9 if beyond else 7,
                 "shrinkA": 0,
                 "shrinkB": 0,

@@ -113,7 +113,7 @@ def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences")
         What stands above.
     """
     notes = [
-        f"{rows_text(curve)}; ecce_mad = {number(curve.value)} = {curve.statistic:.3g} sigma, {p_text(curve.p_value)}: "
+        f"{rows_text(curve)}; ecce_mad = {number(curve.value)}{_sigmas(curve)}, {p_text(curve.p_value)}: "
         f"{curve.convention}",
         "a falling line is over-confidence, a rising one under-confidence, as large as its slope",
     ]
@@ -122,7 +122,7 @@ def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences")
     fraction, difference = np.append(0.0, curve.fraction), np.append(0.0, curve.difference)
     x, band = thinned(fraction, np.append(0.0, curve.band))
     axes.fill_between(
-        x, -band, band, color=FAINT, linewidth=0, label=f"{percent(curve.level)} if calibrated, here", zorder=1
+        x, -band, band, color=FAINT, linewidth=0, label=f"if calibrated, {percent(curve.level)}, each place", zorder=1
     )
     for sign in (1, -1):
         axes.axhline(
@@ -130,12 +130,12 @@ def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences")
             color=VERMILION,
             linewidth=1.0,
             linestyle=(0, (4, 3)),
-            label=f"{percent(curve.level)} if calibrated, anywhere" if sign == 1 else None,
+            label=f"if calibrated, {percent(curve.level)}, whole line" if sign == 1 else None,
         )
     axes.axhline(0, color=SOFT, linewidth=0.8)
     axes.plot(*thinned(fraction, difference), color=BLUE, linewidth=1.4, label="cumulative difference", zorder=3)
-    reach = 1.12 * max(curve.limit, float(np.abs(curve.difference).max()), float(curve.band.max()), 1e-3)
-    axes.set(xlim=(0, 1), ylim=(-reach, reach))
+    least = max(curve.limit, 0.01)
+    axes.set(xlim=(0, 1), ylim=(1.12 * min(difference.min(), -least), 1.12 * max(difference.max(), least)))
     axes.set_xticks(np.arange(6) / 5)
     named(axes, "share of the rows, least confident first", "outcome minus confidence, added up")
     _confidences(axes, curve)
@@ -147,9 +147,16 @@ def _confidences(axes: Axes, curve: CumulativeCurve) -> None:
     above = axes.secondary_xaxis("top")
     tenths = np.arange(6) / 5
     there = curve.confidence[np.minimum(np.searchsorted(curve.fraction, tenths - 1e-12), len(curve.fraction) - 1)]
-    above.set_xticks(tenths, [f"{c:.3g}" for c in there])
+    above.set_xticks(tenths, [f"{c:.3f}" for c in there])
     above.tick_params(labelsize=SMALL, colors=INK, length=2.5, width=0.8, color=SOFT, pad=1.5)
     above.spines["top"].set(color=SOFT, linewidth=0.8)
     above.set_xlabel("confidence there", size=SMALL, color=INK, labelpad=2)
     legend(axes, 3)
-    axes.get_legend().set_bbox_to_anchor((-0.14, 1.1))
+    key = axes.get_legend()
+    assert key is not None
+    key.set_bbox_to_anchor((-0.16, 1.1))
+
+
+def _sigmas(curve: CumulativeCurve) -> str:
+    """The largest difference in standard deviations; confidences that are all 0 or 1 have none."""
+    return f" = {curve.statistic:.3g} sigma" if curve.sigma > 0 else " (sigma is 0: every confidence is 0 or 1)"
