@@ -56,6 +56,29 @@ def bin_table(finished: Any) -> BinTable | None:
     return BinTable(edges, count, np.where(size > 0, confidence, np.nan), np.where(size > 0, frequency, np.nan))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Where the value of the population may lie.
+
+    `level` is nominal: what a method reaches in truth stands in the table of measured coverage, and in `note` where it
+    falls short of it.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    units: int | None = None
+    """Independent units behind it: rows, or groups of rows."""
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        made = {"low": plain(self.low), "high": plain(self.high), "level": self.level, "method": self.method}
+        if self.units is not None:
+            made["units"] = self.units
+        return made | ({"note": self.note} if self.note else {})
+
+
 class Number(float):
     """A float that remembers what it measures.
 
@@ -69,22 +92,36 @@ class Number(float):
         Rows it was measured on.
     table
         The bins behind it, or None for a metric without bins.
+    interval
+        Where the population's value may lie; None unless it was asked for.
     """
 
     metric: str
     parameters: Mapping[str, Any]
     n_rows: int
     table: BinTable | None
+    interval: Interval | None
 
     def __new__(
-        cls, value: float, metric: str, parameters: Mapping[str, Any], n_rows: int, table: BinTable | None
+        cls,
+        value: float,
+        metric: str,
+        parameters: Mapping[str, Any],
+        n_rows: int,
+        table: BinTable | None,
+        interval: Interval | None = None,
     ) -> Self:
         made = super().__new__(cls, value)
         made.metric, made.parameters, made.n_rows, made.table = metric, parameters, n_rows, table
+        made.interval = interval
         return made
 
     def __getnewargs__(self) -> Any:
-        return float(self), self.metric, self.parameters, self.n_rows, self.table
+        return float(self), self.metric, self.parameters, self.n_rows, self.table, self.interval
+
+    def within(self, interval: Interval | None) -> Number:
+        """The same number with an interval beside it."""
+        return Number(float(self), self.metric, self.parameters, self.n_rows, self.table, interval)
 
 
 class Result:
@@ -94,6 +131,12 @@ class Result:
     parameters: Mapping[str, Any] | None = None
     n_rows: int | None = None
     table: BinTable | None = None
+    interval: Interval | None = None
+
+    def within(self, interval: Interval | None) -> Self:
+        """The same result with an interval of its headline beside it."""
+        object.__setattr__(self, "interval", interval)
+        return self
 
     def attach(self, metric: str, parameters: Mapping[str, Any], n_rows: int, table: BinTable | None) -> None:
         """Put beside the numbers what influenced them; not fields, so results compare by their numbers."""

@@ -7,20 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from epimeter.results import BinTable, plain
+from epimeter.results import BinTable, Interval, plain
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """Where the true value may lie."""
-
-    low: float
-    high: float
-    level: float
-    method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"low": plain(self.low), "high": plain(self.high), "level": self.level, "method": self.method}
+__all__ = ["Interval", "Measurement", "Report"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
