@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -139,12 +139,23 @@ class Log:
 
     def append(self, entries: Sequence[bytes], signer: Signer, at: datetime) -> Batch:
         """Append entries and sign the checkpoint that covers them, in one durable transaction."""
-        if not entries:
-            raise LogError("a batch must have at least one entry; got none")
-        for entry in entries:
-            refuse_long_entry(entry)
+        return self.append_beside(lambda connection, size: entries, signer, at)
+
+    def append_beside(
+        self, make: Callable[[sqlite3.Connection, int], Sequence[bytes]], signer: Signer, at: datetime
+    ) -> Batch:
+        """Append the entries that `make` gives, in the transaction in which it may write rows of its own.
+
+        `make` gets the connection, with the log locked, and the size of the log: the index of its first entry. What it
+        writes into other tables of the file is on the disk together with the entries, or not at all.
+        """
         with self._transaction() as connection:
             old = self._whole_tree(connection)
+            entries = make(connection, old.size)
+            if not entries:
+                raise LogError("a batch must have at least one entry; got none")
+            for entry in entries:
+                refuse_long_entry(entry)
             frontier, born = grow(old, map(leaf_hash, entries))
             connection.executemany("INSERT INTO entries VALUES (?, ?)", enumerate(entries, old.size))
             connection.executemany("INSERT INTO nodes VALUES (?, ?, ?)", born)

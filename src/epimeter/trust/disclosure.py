@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Merkle tree over the records of an evaluation: one record can be shown and proven, and the others stay hidden.
+
+`epi-rec-v1`: the entry of a record is the canonical JSON of its columns (confidence, correct, id, index, and those of
+timestamp, unknown, detected that there are) and a salt; the entries, in row order, make the tree of RFC 6962.
+
+Without the salt a neighbour's hash could be undone by trying the few values a record can have. The salt of record i is
+HMAC-SHA-256(k, i), cut to 16 bytes, where k is the SHA-256 of all records without their salts: whoever has the data
+computes the tree again and needs no secret from anyone, and whoever has not learns nothing from a record shown to him.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import InputError, VerificationError
+from epimeter.trust.canonical import canonical_json, from_base64, load_canonical, to_base64
+from epimeter.trust.merkle import inclusion_proof, leaf_hash, nodes_of, root_of, verify_inclusion
+from epimeter.trust.shape import check_shape, count, each, maybe, pattern
+from epimeter.trust.strict_json import malformed, text_of
+
+SCHEME = "epi-rec-v1"
+_HEX = pattern("[0-9a-f]{32}", "a salt of 32 hexadecimal digits")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordColumns:
+    """The columns of the records, in row order; ids are unique."""
+
+    confidence: NDArray[np.float64]
+    correct: NDArray[np.uint8]
+    ids: Sequence[str]
+    timestamp: NDArray[np.datetime64] | None = None
+    unknown: NDArray[np.bool_] | None = None
+    detected: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.ids)) < len(self.ids):
+            seen: set[str] = set()
+            for row, name in enumerate(self.ids):
+                if name in seen:
+                    raise InputError(
+                        f"id must be unique, so that a record can be named; {name[:60]!r} stands twice, again in "
+                        f"record {row}",
+                        field="id",
+                        row=row,
+                    )
+                seen.add(name)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def bodies(self) -> Iterator[tuple[str, str]]:
+        """Each record as canonical JSON, the part before and the part after its salt."""
+        times = None if self.timestamp is None else np.datetime_as_string(self.timestamp, unit="us").tolist()
+        columns = zip((self.confidence + 0.0).tolist(), self.correct.tolist(), self.ids, strict=True)
+        for index, (confidence, correct, name) in enumerate(columns):
+            # The keys in their canonical order; a slow twin in the tests holds this to canonical_json.
+            detected = "" if self.detected is None else f'"detected":{int(self.detected[index])},'
+            time = "" if times is None else f',"timestamp":"{times[index]}Z"'
+            unknown = "" if self.unknown is None else f',"unknown":{int(self.unknown[index])}'
+            yield (
+                f'{{"confidence":{_number(confidence)},"correct":{correct},{detected}'
+                f'"id":{json.dumps(name, ensure_ascii=False)},"index":{index},"salt":"',
+                f'"{time}{unknown}}}',
+            )
+
+    def entries(self) -> list[bytes]:
+        """The entries of the tree."""
+        bodies = list(self.bodies())
+        key = hashlib.sha256(SCHEME.encode() + b"\0")
+        for before, after in bodies:
+            key.update(f"{before}{after}\n".encode())
+        secret = key.digest()
+        return [
+            f"{before}{hmac.digest(secret, b'%d' % index, 'sha256')[:16].hex()}{after}".encode()
+            for index, (before, after) in enumerate(bodies)
+        ]
+
+
+def records_root(columns: RecordColumns) -> str:
+    """The root of the tree over the records, as it stands in a certificate."""
+    return f"{SCHEME}:sha-256:{root_of(map(leaf_hash, columns.entries())).hex()}"
+
+
+def disclose(columns: RecordColumns, record: str, certificate_id: str) -> bytes:
+    """One record with its proof, as canonical JSON that `check_disclosure` reads."""
+    try:
+        index = list(columns.ids).index(record)
+    except ValueError:
+        raise InputError(f"no record has the id {record[:60]!r}", field="id") from None
+    entries = columns.entries()
+    proof = inclusion_proof(index, len(entries), nodes_of(map(leaf_hash, entries)))
+    return canonical_json(
+        {
+            "certificate_id": certificate_id,
+            "entry": entries[index].decode("utf-8"),
+            "index": index,
+            "proof": [to_base64(one) for one in proof],
+        }
+    )
+
+
+def check_disclosure(data: bytes, certificate: dict[str, Any]) -> dict[str, Any]:
+    """The record that a disclosure proves to be in a *verified* certificate; raises when it does not."""
+    value = load_canonical(data)
+    shape = {"certificate_id": text_of, "entry": text_of, "index": count(), "proof": each(_hash, 64)}
+    check_shape(value, shape, "disclosure")
+    if value["certificate_id"] != certificate["certificate"]["id"]:
+        raise VerificationError("the record is of another certificate than this one", code="wrong_certificate")
+    entry = value["entry"].encode("utf-8", "surrogatepass")
+    root = bytes.fromhex(certificate["evidence"]["records_root"].rpartition(":")[2])
+    proof = [from_base64(one, "proof") for one in value["proof"]]
+    verify_inclusion(leaf_hash(entry), value["index"], certificate["metrics"]["sample_size"], proof, root)
+    record: dict[str, Any] = load_canonical(entry)
+    check_shape(record, _RECORD, "record", absent=("timestamp", "unknown", "detected"))
+    if record["index"] != value["index"]:
+        raise malformed(f"the record says index {record['index']}; it stands at {value['index']}")
+    return record
+
+
+def _hash(value: Any, where: str) -> None:
+    from_base64(value, where)
+
+
+def _probability(value: Any, where: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise malformed(f"{where} must be a number in [0, 1]")
+
+
+_RECORD = {
+    "confidence": _probability,
+    "correct": count(),
+    "detected": maybe(count()),
+    "id": text_of,
+    "index": count(),
+    "salt": _HEX,
+    "timestamp": text_of,
+    "unknown": maybe(count()),
+}
+
+
+def _number(value: float) -> str:
+    text = repr(value)
+    if "e" in text:  # written otherwise by RFC 8785: 0.00001, 1e-7
+        return canonical_json(value).decode("ascii")
+    return text.removesuffix(".0")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pre-registration: which system will be measured how, against which level, on which data, said before it is done.
+
+It is signed, and its digest is logged. A certificate names the entry, so that a reader sees that the bar was set
+before the data were evaluated, and the attempt number how often that was tried.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from epimeter.errors import VerificationError
+from epimeter.standards.ers import LEVEL_NAMES
+from epimeter.trust.canonical import to_moment
+from epimeter.trust.certificate import SHAPE, STANDARD, Subject, config_digest
+from epimeter.trust.entries import log_entry, read_entry, system_digest
+from epimeter.trust.envelope import Envelope, seal
+from epimeter.trust.keys import Signer
+from epimeter.trust.names import REGISTRATION, id_of, name_of
+from epimeter.trust.shape import Shape, check_shape, count, maybe, moment, word
+
+KIND = "registration"
+
+
+def _identity(value: Any, where: str) -> None:
+    id_of(value, where, REGISTRATION)
+
+
+_SUBJECT = SHAPE["subject"]
+assert isinstance(_SUBJECT, Mapping)
+REGISTRATION_SHAPE: Shape = {
+    "registration": {"id": _identity, "registered_at": moment},
+    "issuer": {"id": name_of},
+    "standard": {name: word(value) for name, value in STANDARD.items()},
+    "subject": _SUBJECT,
+    "plan": {
+        "config_digest": word(config_digest()),
+        "aim": word(*LEVEL_NAMES[1:]),
+        "data_source": name_of,
+        "least_records": count(1),
+        "dataset_digest": maybe(name_of),
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is promised: the level aimed at, where the data will come from, how many at least."""
+
+    aim: str
+    data_source: str
+    least_records: int = 1000
+    dataset_digest: str | None = None
+    """Where the data exist already, without their outcomes being known: their digest."""
+
+
+def registration(identity: str, subject: Subject, plan: Plan, issuer: str, at: datetime) -> dict[str, Any]:
+    """The document, ready to be signed."""
+    document = {
+        "registration": {"id": identity, "registered_at": to_moment(at)},
+        "issuer": {"id": issuer},
+        "standard": dict(STANDARD),
+        "subject": subject.to_json(),
+        "plan": {
+            "config_digest": config_digest(),
+            "aim": plan.aim,
+            "data_source": plan.data_source,
+            "least_records": plan.least_records,
+            "dataset_digest": plan.dataset_digest,
+        },
+    }
+    check_shape(document, REGISTRATION_SHAPE, "")
+    return document
+
+
+def sign_registration(document: Mapping[str, Any], signer: Signer) -> Envelope:
+    """The registration under the issuer's signature."""
+    return seal(document, KIND, signer)
+
+
+def registered_entry(sealed: Envelope, document: Mapping[str, Any]) -> bytes:
+    """What the log remembers of it."""
+    head = document["registration"]
+    return log_entry(
+        "evaluation.registered",
+        head["id"],
+        head["registered_at"],
+        digest=hashlib.sha256(sealed.signed_bytes).hexdigest(),
+        key_id=sealed.signatures[0].key_id,
+        system=system_digest(document["subject"]),
+    )
+
+
+def reference(entry: bytes, index: int) -> dict[str, Any]:
+    """How a certificate names the entry of its registration."""
+    fields = read_entry(entry)
+    return {
+        "id": fields["id"],
+        "log_index": index,
+        "entry_digest": f"sha-256:{hashlib.sha256(entry).hexdigest()}",
+        "registered_at": fields["time"],
+    }
+
+
+def check_reference(body: Mapping[str, Any], entry: bytes) -> None:
+    """Raise unless this entry, proven to be in the log, is the registration that the certificate names."""
+    named = body["evidence"]["preregistration"]
+    fields = read_entry(entry)
+    agreed = (
+        f"sha-256:{hashlib.sha256(entry).hexdigest()}" == named["entry_digest"]
+        and fields["type"] == "evaluation.registered"
+        and fields["id"] == named["id"]
+        and fields["time"] == named["registered_at"]
+        and fields.get("system") == system_digest(body["subject"])
+    )
+    if not agreed:
+        raise VerificationError(
+            "the logged pre-registration is not the one that the certificate names", code="preregistration"
+        )
+
+
+def kept(document: Mapping[str, Any], subject: Mapping[str, Any], level: str, records: int) -> tuple[str, ...]:
+    """What of a registration was not kept by an evaluation, one sentence each."""
+    plan = document["plan"]
+    missed = []
+    if system_digest(document["subject"]) != system_digest(subject):
+        missed.append("the registration is of another system")
+    if document["subject"]["domain"] != subject["domain"]:
+        missed.append(f"domain {document['subject']['domain']} was registered; {subject['domain']} was evaluated")
+    if LEVEL_NAMES.index(level) < LEVEL_NAMES.index(plan["aim"]):
+        missed.append(f"level {plan['aim']} was registered; {level} was reached")
+    if records < plan["least_records"]:
+        missed.append(f"at least {plan['least_records']:,} records were registered; {records:,} were evaluated")
+    return tuple(missed)
