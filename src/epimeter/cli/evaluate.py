@@ -7,6 +7,8 @@ import ast
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import click
 
 from epimeter.card import find
 from epimeter.cli.progress import Progress
+from epimeter.cli.standards import standard_options
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Report
@@ -35,6 +38,7 @@ REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 @click.option("--task", type=click.Choice(["classification", "detection"]), default="classification", show_default=True)
 @click.option("--truth", type=click.Path(), help="For detection: the COCO-style file of annotated objects.")
+@standard_options
 def evaluate(
     file: str,
     metrics: tuple[str, ...],
@@ -49,16 +53,19 @@ def evaluate(
     output: str | None,
     task: str,
     truth: str | None,
+    **standards: Any,
 ) -> None:
     r"""Measure the predictions in FILE and print a report.
 
     FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
-    (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column.
+    (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column. The file
+    named with -o is text, or by its suffix .json, .md or .html.
 
     \b
     epimeter evaluate predictions.csv
     epimeter evaluate predictions.parquet --metric ece,brier_score --bins 15 --json
     epimeter evaluate predictions.csv --require 'ece<=0.05'
+    epimeter evaluate predictions.csv --standard both --domain medical -o report.html
     cat predictions.csv | epimeter evaluate -
     """
     if everything and metrics:
@@ -66,50 +73,86 @@ def evaluate(
     choices = _choices(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
+    given = dict(_pair(column, "--column") for column in columns)
+    form = "json" if as_json else FORMS.get(Path(output or "").suffix.lower(), "text")
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
 
+        if standards["standard"]:
+            raise click.UsageError("--standard is for classification; detections have no level")
         report = evaluate_detections(truth, file, metrics=names, **choices)
+        write(as_text(report, form, None), output)
+    elif standards["standard"]:
+        from epimeter.cli.standards import Given, evaluated, rendered
+
+        found = evaluated(file, given, kind, Given(**standards, bins=bins), _with_required(names, wanted), choices)
+        report = found.report
+        write(rendered(found, form), output)
     else:
-        report = measured(file, dict(_pair(column, "--column") for column in columns), kind, names, wanted, choices)
-    _write(report, as_json, output)
+        from epimeter.readers import read
+
+        table = read(file, columns=given or None, format=kind)
+        report = measured_table(table, _with_required(names, wanted), choices)
+        write(as_text(report, form, table), output)
     _judge(report, wanted)
+
+
+FORMS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
+"""How a report is rendered, by the suffix of the file it goes to."""
 
 
 def measured(
     file: str, columns: dict[str, str], kind: str | None, names: Any, wanted: list[Requirement], choices: dict[str, Any]
 ) -> Report:
-    """Read, measure, and say in a refusal where in the file the fault is."""
+    """Read a file and measure it."""
     from epimeter.readers import read
-    from epimeter.report import evaluate as measure
-    from epimeter.report.evaluation import HEADLINES
 
     table = read(file, columns=columns or None, format=kind)
+    return measured_table(table, _with_required(names, wanted), choices)
+
+
+def _with_required(names: Any, wanted: list[Requirement]) -> Any:
+    """The metrics asked for, and those that a requirement needs."""
+    from epimeter.report.evaluation import HEADLINES
+
     required = [requirement[0] for requirement in wanted]
-    if names is None and required:
-        names = list(dict.fromkeys([*HEADLINES, *required]))
-    elif names not in (None, "all"):
-        names = list(dict.fromkeys([*names, *required]))
+    if names is None:
+        return list(dict.fromkeys([*HEADLINES, *required])) if required else None
+    return names if names == "all" else list(dict.fromkeys([*names, *required]))
+
+
+def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
+    """Measure a table, and say in a refusal where in the file the fault is."""
+    from epimeter.report import evaluate as measure
+
     progress = Progress(table.n_rows)
     try:
-        return measure(
-            table.y_true,
-            table.y_prob,
-            metrics=names,
-            sample_weight=table.weight,
-            groups=table.group,
-            features=table.features,
-            source=described(table),
-            tick=progress,
-            **choices,
-        )
+        with placed(table):
+            return measure(
+                table.y_true,
+                table.y_prob,
+                metrics=names,
+                sample_weight=table.weight,
+                groups=table.group,
+                features=table.features,
+                source=described(table),
+                tick=progress,
+                **choices,
+            )
+    finally:
+        progress.close()
+
+
+@contextmanager
+def placed(table: Table) -> Iterator[None]:
+    """Refusals of a table's rows, with the place in the file they came from."""
+    try:
+        yield
     except InputError as refusal:
         if refusal.row is None or refusal.field not in ("y_true", "y_prob", "sample_weight", "features", "groups"):
             raise
         where = f"{table.source}, {table.place(refusal.row)}"
         raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
-    finally:
-        progress.close()
 
 
 def described(table: Table) -> dict[str, Any]:
@@ -166,10 +209,26 @@ def _judge(report: Report, wanted: list[Requirement]) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _write(report: Report, as_json: bool, output: str | None) -> None:
-    from epimeter.report.text import text
+def as_text(report: Report, form: str, table: Table | None) -> str:
+    """A report in the form asked for; figures where the rows are at hand."""
+    if form == "json":
+        return json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n"
+    if form == "text":
+        from epimeter.report.text import text
 
-    rendered = json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n" if as_json else text(report)
+        return text(report)
+    from epimeter.report.curves import curves
+    from epimeter.report.html import html
+    from epimeter.report.markdown import markdown
+    from epimeter.report.pages import document
+    from epimeter.views import view
+
+    made = document(report, None if table is None else curves(view(table.y_true, table.y_prob)))
+    return markdown(made) if form == "markdown" else html(made, footer=f"Made by epimeter {report.version}.")
+
+
+def write(rendered: str, output: str | None) -> None:
+    """Print, or write to a file."""
     if output is None:
         click.echo(rendered, nl=False)
     else:

@@ -21,8 +21,7 @@ import numpy as np
 from epimeter import __version__
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
-from epimeter.report.measurement import Interval
-from epimeter.results import Result, plain
+from epimeter.results import Interval, Result, plain
 from epimeter.standards import cautions, ers, onto42001, schedule
 from epimeter.standards.assurance import Assurance, assurance
 from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK, number, word
@@ -500,7 +499,7 @@ ONTO_LIMITS = {
     name: [(requirement, f"42001 {level.name}", float(getattr(level, name))) for level in onto42001.LEVELS]
     for name, requirement in (("ece", "42001-5.2.4-a"), ("u_recall", "42001-6.2.4-a"))
 }
-RISK_LIMITS = [("42001-7.2.4-a", f"at most {band.name}", band.limit) for band in RISK[:-1]]
+RISK_LIMITS = [("42001-7.2.4-a", f"risk {band.name}", band.limit) for band in RISK[:-1]]
 
 
 def _readings(

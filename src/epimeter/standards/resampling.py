@@ -23,7 +23,7 @@ from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import replicates
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
-from epimeter.report.measurement import Interval
+from epimeter.results import Interval
 from epimeter.standards.onto42001 import DOMAINS as FACTORS
 from epimeter.summaries.atoms import Atoms, halves
 from epimeter.summaries.cuts import mass_borders, width_index

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options by which a command evaluates after the ONTO standards, and what they lead to."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from epimeter.errors import InputError
+
+if TYPE_CHECKING:
+    from epimeter.report.measurement import Report
+    from epimeter.standards.evaluation import StandardsEvaluation
+    from epimeter.standards.records import Records
+    from epimeter.standards.resampling import How
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.option("--standard", type=click.Choice(["ers", "42001", "both"]), help="Evaluate after ONTO-ERS, ONTO 42001."),
+    click.option("--domain", default="general", show_default=True, help="medical, legal, financial, code, general."),
+    click.option("--onto-domain", help="Domain of ONTO 42001, where it is not the converted one."),
+    click.option("--unknown-threshold", type=float, default=0.5, show_default=True,
+                 help="An input counts as detected below this confidence (42001); a column `detected` overrules it."),
+    click.option("--ers-threshold", type=float, default=0.7, show_default=True, help="Threshold of ONTO-ERS's U-Recall."),
+    click.option("--strategy", default="equal_width", show_default=True, help="equal_width, equal_mass or adaptive."),
+    click.option("--weights", metavar="W1,W2,W3", help="Weights of ORS; need --weights-reason."),
+    click.option("--weights-reason", default="", help="Why the weights were changed (42001-A.5.3-a)."),
+    click.option("--baseline", type=click.Path(dir_okay=False), help="JSON of this system's last evaluation or passport."),
+    click.option("--new-baseline", default="", metavar="REASON", help="Start a new baseline, with another method."),
+    click.option("--declare", type=click.Path(dir_okay=False), help="TOML file of what numbers cannot say."),
+    click.option("--organization", default="", help="Who answers for the system."),
+    click.option("--system", default="", help="The system's id."),
+    click.option("--model-version", default="", help="The version that was measured."),
+    click.option("--taxonomy", default="", help="Kinds of unknowns: distribution, epistemic, operational."),
+    click.option("--date", help="Day of the evaluation; today in UTC unless given."),
+    click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC."),
+    click.option("--interval", "interval", default="auto", show_default=True,
+                 type=click.Choice(["auto", "bootstrap", "asymptotic", "none"]), help="How intervals are found."),
+    click.option("--draws", type=int, default=1000, show_default=True, help="Replicates of the bootstrap."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap."),
+)  # fmt: skip
+
+
+def standard_options(command: F) -> F:
+    """A command with all the options of the standards; they arrive as the keyword arguments of `Given`."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options as typed."""
+
+    standard: str
+    domain: str
+    onto_domain: str | None
+    unknown_threshold: float
+    ers_threshold: float
+    strategy: str
+    weights: str | None
+    weights_reason: str
+    baseline: str | None
+    new_baseline: str
+    declare: str | None
+    organization: str
+    system: str
+    model_version: str
+    taxonomy: str
+    date: str | None
+    assume_utc: bool
+    interval: How
+    draws: int
+    seed: int
+    bins: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the commands render: the evaluation after the standards, the metrics, and the records behind both."""
+
+    standards: StandardsEvaluation
+    report: Report
+    records: Records
+
+
+def evaluated(
+    file: str, columns: Mapping[str, str], kind: str | None, given: Given, metrics: Any = None, choices: Any = None
+) -> Evaluated:
+    """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
+    from epimeter.cli.evaluate import described, measured_table, placed
+    from epimeter.readers import read
+    from epimeter.standards.evaluation import evaluate_standards
+    from epimeter.standards.exposure_report import liability_inputs, liability_report
+    from epimeter.standards.records import records_of
+
+    now = datetime.datetime.now(datetime.UTC)
+    declared = _declaration(given)
+    baseline = None if given.baseline is None else _json(given.baseline, "baseline")
+    table = read(file, columns=dict(columns) or None, format=kind)
+    if given.standard in ("42001", "both") and table.unknown is None:
+        raise InputError(
+            f"unknown must be given for every record, 0 or 1, to evaluate by ONTO 42001 (42001-6.1-a); {table.source} has "
+            "no such column. Name it with --column unknown=NAME, or use --standard ers",
+            field="unknown",
+        )
+    with placed(table):
+        records = records_of(table, now=now, assume_utc=given.assume_utc)
+    made = evaluate_standards(
+        records,
+        standard=given.standard,  # type: ignore[arg-type]
+        domain=given.domain,
+        onto_domain=given.onto_domain,
+        date=given.date or now.date(),
+        declaration=declared,
+        ers_bins=given.bins or 10,
+        ers_threshold=given.ers_threshold,
+        strategy=given.strategy,
+        bins=given.bins,
+        unknown_threshold=given.unknown_threshold,
+        weights=None if given.weights is None else _numbers(given.weights),
+        weights_reason=given.weights_reason,
+        baseline=baseline,
+        new_baseline=given.new_baseline,
+        interval=given.interval,
+        draws=given.draws,
+        seed=given.seed,
+        source=described(table),
+    )
+    if declared.liability is not None and made.onto is not None:
+        told = liability_report(
+            records,
+            liability_inputs(declared.liability),
+            date=made.date,
+            strategy=given.strategy,
+            threshold=given.unknown_threshold,
+            domain=made.onto.domain,
+        )
+        made = replace(made, liability=told)
+    return Evaluated(made, measured_table(table, metrics, choices or {}), records)
+
+
+def rendered(found: Evaluated, form: str) -> str:
+    """The evaluation as text, json, markdown or html."""
+    if form == "json":
+        whole = found.standards.to_dict() | {"report": found.report.to_dict()}
+        return json.dumps(whole, indent=2, allow_nan=False) + "\n"
+    from epimeter.report.curves import curves
+    from epimeter.report.pages import document
+    from epimeter.standards.pages import standards_document, standards_sections
+
+    if form == "text":
+        from epimeter.report.terminal import terminal
+
+        return terminal(standards_document(found.standards))
+    own = standards_document(found.standards)
+    whole_document = replace(
+        document(found.report, curves(found.records.given), before=standards_sections(found.standards)),
+        title=own.title,
+        subtitle=own.subtitle,
+    )
+    if form == "markdown":
+        from epimeter.report.markdown import markdown
+
+        return markdown(whole_document)
+    from epimeter.report.html import html
+
+    return html(whole_document, footer=f"Made by epimeter {found.report.version}. It measures; it changes no model.")
+
+
+def _declaration(given: Given) -> Any:
+    from epimeter.standards.declaration import Declaration, printable, read_declaration
+    from epimeter.standards.unknowns import taxonomy_of
+
+    told = Declaration() if given.declare is None else read_declaration(given.declare)
+    return told.updated(
+        organization=printable(given.organization, "organization"),
+        system_id=printable(given.system, "system"),
+        model_version=printable(given.model_version, "model_version"),
+        taxonomy=taxonomy_of(given.taxonomy) if given.taxonomy else (),
+    )
+
+
+def _json(path: str, name: str) -> Any:
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        raise InputError(f"{name} must be a JSON file; {Path(path).name} is not", field=name) from None
+    if not isinstance(found, dict):
+        raise InputError(f"{name} must hold a JSON object; {Path(path).name} does not", field=name)
+    return found
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"weights must be three numbers, as 0.35,0.45,0.20 (42001-A.5.3-a); got {text!r:.40}", field="weights"
+        ) from None

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A document as one self-contained HTML file: no script, no network, readable on a phone, in the dark and on paper.
+
+Every text goes through `escape`; the only markup that is passed on is the SVG that we draw ourselves. The page
+forbids itself everything else by its own content security policy.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from epimeter.report.sections import Block, Document, Grid, Items, Paragraph, Picture
+
+MARKS = {"good": "✓", "mind": "!", "bad": "✗", "plain": ""}
+WORDS = {"good": "met", "mind": "mind", "bad": "not met", "plain": ""}
+
+
+@cache
+def style() -> str:
+    """The style sheet, kept in a file of its own and put into every page."""
+    return (files("epimeter.report") / "page.css").read_text("utf-8").strip()
+
+
+def html(document: Document, *, footer: str = "") -> str:
+    """The whole document as a page."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    parts = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=True)}">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        f"<title>{escape(document.title)}</title><style>{style()}</style></head><body>",
+        f"<header><h1>{escape(document.title)}</h1><p>{escape(document.subtitle)}</p></header><main>",
+    ]
+    for number, section in enumerate(document.sections):
+        parts.append(f'<section aria-labelledby="s{number}"><h2 id="s{number}">{escape(section.title)}</h2>')
+        parts += _blocks(section.blocks)
+        parts.append("</section>")
+    parts.append(f"</main><footer>{escape(footer)}</footer></body></html>\n")
+    return "".join(parts)
+
+
+def _blocks(blocks: tuple[Block, ...]) -> list[str]:
+    """Blocks in order; figures that follow each other share one grid."""
+    made: list[str] = []
+    open_figures = False
+    for block in blocks:
+        is_figure = isinstance(block, Picture)
+        if is_figure != open_figures:
+            made.append('<div class="figures">' if is_figure else "</div>")
+            open_figures = is_figure
+        made.append(_block(block))
+    return [*made, "</div>"] if open_figures else made
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Paragraph):
+        return f"<p{_tone(block.tone)}>{escape(block.text)}</p>"
+    if isinstance(block, Items):
+        return f"<ul{_tone(block.tone)}>{''.join(f'<li>{escape(s)}</li>' for s in block.sentences)}</ul>"
+    if isinstance(block, Picture):
+        return (
+            f"<figure><figcaption>{escape(block.caption)}</figcaption>{block.svg}"
+            f"<details><summary>In words and as a table</summary><p>{escape(block.alt)}</p>{_grid(block.twin)}"
+            "</details></figure>"
+        )
+    return _grid(block)
+
+
+def _tone(tone: str) -> str:
+    return "" if tone == "plain" else f' class="{tone}"'
+
+
+def _grid(grid: Grid) -> str:
+    marked = bool(grid.tones)
+    heads = "".join(f'<th scope="col"{_number(i, grid)}>{escape(name)}</th>' for i, name in enumerate(grid.columns))
+    body = []
+    for place, row in enumerate(grid.rows):
+        tone = grid.tones[place] if marked else "plain"
+        mark = f'<td class="mark" aria-label="{WORDS[tone]}">{MARKS[tone]}</td>' if marked else ""
+        cells = "".join(f"<td{_number(i, grid)}>{escape(cell)}</td>" for i, cell in enumerate(row))
+        body.append(f"<tr{f' class={chr(34)}t-{tone}{chr(34)}' if tone != 'plain' else ''}>{mark}{cells}</tr>")
+    first = "<td></td>" if marked else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(grid.caption, quote=True)}">'
+        f"<table><caption>{escape(grid.caption)}</caption>"
+        f"<thead><tr>{first}{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _number(column: int, grid: Grid) -> str:
+    return ' class="n"' if column in grid.numeric else ""

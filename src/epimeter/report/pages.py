@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report as a document of sections; standards put theirs in front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from epimeter.card import find
+from epimeter.report import figures
+from epimeter.report.curves import Curves
+from epimeter.report.measurement import Report
+from epimeter.report.sections import Document, Grid, Items, Paragraph, Section
+from epimeter.report.text import READS, shown
+
+
+def document(
+    report: Report, data: Curves | None = None, *, before: Sequence[Section] = (), title: str = "Calibration report"
+) -> Document:
+    """The report as a document; figures where the curves behind them are given."""
+    gap = report.mean_confidence - report.base_rate
+    verdict = "as sure as it is right" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident"
+    sections = [*before]
+    if data is not None:
+        drawn = (figures.reliability, figures.cumulative, figures.histogram, figures.risk_coverage)
+        sections.append(Section("Figures", tuple(draw(data) for draw in drawn)))
+    rows = []
+    for measurement in report:
+        card = find(measurement.metric).card
+        ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
+        rows.append((measurement.metric, shown(measurement), card.title, READS[card.direction] + ideal))
+    sections.append(
+        Section(
+            "Measurements",
+            (
+                Paragraph(
+                    f"Said {report.mean_confidence:.1%} on average, came true {report.base_rate:.1%}: {verdict}, by "
+                    f"{abs(gap) * 100:.1f} points."
+                ),
+                Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1})),
+            ),
+        )
+    )
+    if report.cautions:
+        sections.append(Section("Mind when reading the metrics", (Items(report.cautions, "mind"),)))
+    if report.left_out:
+        reasons = tuple(f"{name}: {reason}" for name, reason in report.left_out.items())
+        sections.append(Section("Not measured", (Items(reasons),)))
+    name = str(report.source.get("name", ""))
+    parts = (f"epimeter {report.version}", name, f"{report.n_rows:,} rows", report.kind)
+    return Document(title, " · ".join(part for part in parts if part), tuple(sections))
