@@ -22,10 +22,11 @@ def cautions(view: View, table: BinTable, made: Iterable[Measurement]) -> tuple[
     found = []
     if view.n_rows < FEW_ROWS:
         found.append(f"only {view.n_rows:,} rows: binned errors are biased upwards and intervals are wide")
-    if event.true.min() == event.true.max():
+    outcomes = table.frequency[table.count > 0]
+    if (outcomes == outcomes[0]).all() and outcomes[0] in (0.0, 1.0):
         seen = "came true" if event.true[0] else "came out false"
         found.append(f"one class only: every row {seen}, so nothing is known about the other outcome")
-    if event.prob.min() == event.prob.max():
+    if (table.count > 0).sum() == 1 and event.prob.min() == event.prob.max():
         found.append(f"one constant confidence, {float(event.prob[0]):.6g}: it tells rows apart by nothing")
     empty = int((table.count == 0).sum())
     if empty:
