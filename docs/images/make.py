@@ -15,9 +15,7 @@ DATA = Path(epimeter.data.__path__[0]) / "cifar10_vgg16.npz"
 def main() -> None:
     with np.load(DATA) as data:
         y_true, y_prob = data["labels"], data["probs"]
-    figure = draw.reliability(
-        y_true, y_prob, bins=15, binning="mass", draws=999, title="A VGG-16 on the 10,000 test images of CIFAR-10"
-    )
+    figure = draw.reliability(y_true, y_prob, draws=999, title="VGG-16, CIFAR-10 test images")
     for suffix in ("png", "svg"):
         print(draw.save(figure, HERE / f"reliability.{suffix}", dpi=160))
 

@@ -32,8 +32,8 @@ BLUE, VERMILION, SKY, GREEN, ORANGE = "#0072B2", "#D55E00", "#56B4E9", "#009E73"
 FORMATS = ("png", "svg", "pdf")
 TITLE, TEXT, SMALL = 11.5, 9.0, 7.5
 LEFT, RIGHT, LINE = 0.72, 0.24, 0.165
-LETTERS = 18.2
-"""Letters of small text to an inch."""
+LETTERS, TITLE_LETTERS = 18.2, 10.0
+"""Letters of small text, and of a title, to an inch."""
 NUMBERED = 20
 """Histograms of up to so many cells have their counts written on them."""
 
@@ -89,13 +89,15 @@ def page(width: float, height: float, title: str, notes: list[str]) -> tuple[Fig
 
     letters = int((width - LEFT - RIGHT + 0.5) * LETTERS)
     lines = [line for note in notes for line in textwrap.wrap(note, letters)]
-    whole = height + 0.5 + LINE * len(lines)
+    titles = textwrap.wrap(title, int((width - 0.3) * TITLE_LETTERS)) or [""]
+    below = 0.2 + 0.22 * len(titles)
+    whole = height + 0.08 + below + LINE * len(lines)
     made = Figure(figsize=(width, whole), facecolor="white")
     made.set_layout_engine("none")
     made.set_label("; ".join([title, *notes]))
-    made.text(0.16 / width, 1 - 0.16 / whole, title, size=TITLE, weight="bold", color=INK, va="top")
+    made.text(0.16 / width, 1 - 0.16 / whole, "\n".join(titles), size=TITLE, weight="bold", color=INK, va="top")
     for number, line in enumerate(lines):
-        made.text(0.16 / width, 1 - (0.42 + LINE * number) / whole, line, size=SMALL, color=SOFT, va="top")
+        made.text(0.16 / width, 1 - (below + LINE * number) / whole, line, size=SMALL, color=SOFT, va="top")
     return made, height
 
 
