@@ -12,7 +12,21 @@ from scipy.stats import chi2, norm
 
 from epimeter import metrics as m
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.metrics.kernel import areas, fast, lipschitz, loops, neighbours, pairs, regression, smooth, spectrum, sums
+from epimeter.metrics.kernel import (
+    areas,
+    distances,
+    fast,
+    limiting,
+    lipschitz,
+    loops,
+    neighbours,
+    pairs,
+    regression,
+    reliability,
+    smooth,
+    spectrum,
+    sums,
+)
 from epimeter.metrics.kernel.bandwidth import median_gap
 from epimeter.summaries.rows import Levels
 from epimeter.views import view
@@ -232,10 +246,10 @@ def test_smece_of_the_grid_is_that_of_the_definition():
     data = view(y, p)
     few = smooth.Smoothed.of_levels(sums.levels_of(m.mmce.reads.of(data)))
     cells = 1 << 16
-    for spread in (fast.spread, loops.spread):
-        grid = spread(data.true, data.prob, cells, 44)
-        many = smooth.Smoothed(smooth.cosine_means(grid.astype(float), 5000 * 2.0**44, cells // 40), 128 / cells)
-        for sigma in (0.002, 0.01, 0.2):
+    for count in (fast.cell_moments, loops.cell_moments):
+        moments = count(data.true, data.prob, cells, 44).T / (5000 * 2.0**44)
+        many = smooth.Smoothed(smooth.cosine_means(moments, cells // 20), 64 / cells)
+        for sigma in (0.001, 0.01, 0.2):
             angle = np.pi * np.arange(int(3.1 / sigma) + 2)[:, None] * p
             a = np.cos(angle) @ (y - p) / 5000 * np.exp(-0.5 * (np.pi * sigma * np.arange(len(angle))) ** 2)
             direct = smooth.absolute_integral(a)
@@ -244,19 +258,13 @@ def test_smece_of_the_grid_is_that_of_the_definition():
     assert few.own_scale(0.0) == pytest.approx(many.own_scale(many.finest), abs=1e-9)
 
 
-def test_both_ways_of_spreading_give_the_same_whole_numbers():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numpy_and_compiled_moments_are_the_same_whole_numbers(dtype, monkeypatch):
     y, p = binary(3000, 5)
     p[:3] = [0.0, 1.0, 0.5]
-    assert (np.asarray(loops.spread(y.astype(np.uint8), p, 512, 40)) == slow_spread(y, p, 512, 40)).all()
-
-
-def slow_spread(y, p, cells, shift):
-    place = p * cells
-    cell = np.minimum(place.astype(np.int64), cells - 1)
-    grid = np.zeros(cells + 3, np.int64)
-    for number, part in enumerate(fast.shares(place - cell)):
-        np.add.at(grid, cell + number, np.rint(part * ((y - p) * 2.0**shift)).astype(np.int64))
-    return grid
+    compiled = loops.cell_moments(y.astype(np.uint8), p.astype(dtype), 512, 40)
+    monkeypatch.setattr(fast, "worth", lambda n: False)
+    assert (compiled == fast.cell_moments(y.astype(np.uint8), p.astype(dtype), 512, 40)).all()
 
 
 def test_smece_of_calibrated_or_certain_groups():
@@ -585,27 +593,48 @@ def test_the_tail_of_one_eigenvalue_is_that_of_chi_square():
     assert spectrum.tail(lam, 0.8, variance=v) == pytest.approx(mixed, abs=1e-9)
 
 
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
 @pytest.mark.parametrize("n_classes", [1, 3])
-def test_leading_eigenvalues_and_a_normal_rest_give_nearly_the_whole_tail(n_classes, monkeypatch):
-    y, p = binary(600, 1) if n_classes == 1 else classes(600, n_classes, 1)
-    whole = m.skce_uq(y, p)
-    monkeypatch.setattr(pairs, "WHOLE", 100)
-    part = m.skce_uq(y, p)
+def test_leading_eigenvalues_and_a_normal_rest_give_nearly_the_whole_tail(n_classes, kernel, monkeypatch):
+    y, p = binary(500, 1) if n_classes == 1 else classes(500, n_classes, 1)
+    whole, stein = m.skce_uq(y, p, kernel=kernel), m.kccsd(y, p)
+    drawn = m.skce_uq(y, p, kernel=kernel, method="bootstrap", draws=50)
+    for room in (distances, pairs, limiting):
+        monkeypatch.setattr(room, "WHOLE", 100)
+    monkeypatch.setattr(pairs, "BLOCK", 50000)
+    part = m.skce_uq(y, p, kernel=kernel)
     assert part.value == pytest.approx(whole.value, abs=1e-14)
     assert part.p_value == pytest.approx(whole.p_value, abs=1e-5)
+    assert m.kccsd(y, p).value == pytest.approx(stein.value, abs=1e-14)
+    assert m.kccsd(y, p).p_value == pytest.approx(stein.p_value, abs=1e-5)
+    again = m.skce_uq(y, p, kernel=kernel, method="bootstrap", draws=50)
+    assert (again.value, again.p_value) == pytest.approx((drawn.value, drawn.p_value), abs=1e-13)
+
+
+@pytest.mark.parametrize("collected", [1 << 24, 1000])
+@pytest.mark.parametrize("distance", ["variation", "euclid"])
+def test_the_compiled_median_is_that_of_all_pairs(distance, collected, monkeypatch):
+    monkeypatch.setattr(distances, "COLLECTED", collected)
+    p = np.random.default_rng(2).dirichlet(np.ones(3), 400)
+    gaps = distances.distances(p, p, distance)[np.triu_indices(400, 1)]
+    assert distances._median_of_many(p, distance) == pytest.approx(np.median(gaps), abs=1e-15)
+    monkeypatch.setattr(distances, "WHOLE", 100)
+    tied = p[np.random.default_rng(1).integers(0, 5, 400)]
+    gaps = distances.distances(tied, tied, distance)[np.triu_indices(400, 1)]
+    assert distances.median_distance(tied, distance) == pytest.approx(np.median(gaps), abs=1e-15)
 
 
 @pytest.mark.parametrize("weight", [None, "whole"])
 def test_the_median_distance_of_vectors_is_that_of_all_pairs(weight, monkeypatch):
-    monkeypatch.setattr(pairs, "BLOCK", 300)
+    monkeypatch.setattr(distances, "BLOCK", 100)
     p = np.random.default_rng(2).dirichlet(np.ones(3), 30)
     w = None if weight is None else np.random.default_rng(3).integers(0, 3, 30)
     rows = p if w is None else np.repeat(p, w, axis=0)
     gaps = [tv(a, b) for a, b in itertools.combinations(rows, 2)]
-    got = pairs.median_distance(p, "variation", None if w is None else w.astype(float))
+    got = distances.median_distance(p, "variation", None if w is None else w.astype(float))
     assert got == pytest.approx(np.median(gaps), abs=1e-14)
-    assert pairs.median_distance(np.tile(p[:1], (5, 1)), "variation") == 1
-    assert pairs.median_distance(p[[0, 0, 0, 0, 1]], "variation") == pytest.approx(tv(p[0], p[1]))
+    assert distances.median_distance(np.tile(p[:1], (5, 1)), "variation") == 1
+    assert distances.median_distance(p[[0, 0, 0, 0, 1]], "variation") == pytest.approx(tv(p[0], p[1]))
 
 
 # ---------------------------------------------------------------- neighbours
@@ -762,8 +791,6 @@ def test_moments_fit_the_same_lines_as_sums():
     x = np.sort(np.concatenate([rng.random(1500), [0.31, 0.31, 0.31 + 1e-9]]))
     y = rng.normal(size=len(x))
     at = np.concatenate([rng.random(600), [-0.4, 0.31, 1.2]])
-    from epimeter.metrics.kernel import reliability
-
     for h in (2e-4, 0.01, 0.3):
         want = reliability._fit_directly(x, y, at, h)
         assert reliability.local_linear(x, y, at, h) == pytest.approx(want, rel=1e-7, abs=1e-9)

@@ -62,29 +62,20 @@ def block_sums(values: Floats, starts: NDArray[np.intp]) -> Floats:
     return running
 
 
-def spread(true: NDArray[Any], prob: NDArray[Any], cells: int, shift: int) -> NDArray[np.int64]:
-    """Residuals y - c shared among the four nearest points of a grid, as whole numbers of 2^-shift; see `smooth`.
+def cell_moments(true: NDArray[Any], prob: NDArray[Any], cells: int, shift: int) -> NDArray[np.int64]:
+    """Sums of (y - c) s^k, k = 0..3, by cell of [0, 1], s in [-1/2, 1/2] the place in the cell; shape (cells, 4).
 
-    Whole numbers: the same bits for any order of the rows and any number of threads.
+    They are whole numbers of 2^-shift: the same bits for any order of the rows and any number of threads.
     """
     if worth(len(prob)):
         from epimeter.metrics.kernel import loops
 
-        return loops.spread(true, prob, cells, shift)
+        return loops.cell_moments(true, prob, cells, shift)
     place = prob.astype(np.float64) * cells
     cell = np.minimum(place.astype(np.int64), cells - 1)
-    residual = (true - prob.astype(np.float64)) * 2.0**shift
-    grid = np.zeros(cells + 3, np.int64)
-    for number, part in enumerate(shares(place - cell)):
-        np.add.at(grid, cell + number, np.rint(part * residual).astype(np.int64))
-    return grid
-
-
-def shares(s: Any) -> tuple[Any, Any, Any, Any]:
-    """Weights of the grid points -1, 0, 1, 2 for a point at s in [0, 1]: cubic Lagrange interpolation."""
-    return (
-        s * (1 - s) * (s - 2) / 6,
-        (s + 1) * (1 - s) * (2 - s) / 2,
-        s * (s + 1) * (2 - s) / 2,
-        s * (s + 1) * (s - 1) / 6,
-    )
+    part = (true - prob.astype(np.float64)) * 2.0**shift
+    moments = np.zeros((cells, 4), np.int64)
+    for power in range(4):
+        np.add.at(moments[:, power], cell, part.astype(np.int64))
+        part = part * (place - cell - 0.5)
+    return moments

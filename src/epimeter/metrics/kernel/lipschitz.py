@@ -52,7 +52,7 @@ def best_bet(points: Floats, residual: Floats) -> float:
     if len(points) == 1:
         return abs(float(residual[0]))
     running, gap = np.cumsum(residual), np.diff(points)
-    if worth(len(points)):
+    if len(points) >= 1 << 14 or worth(len(points)):
         from epimeter.metrics.kernel import loops
 
         return loops.best_bet(running, gap)

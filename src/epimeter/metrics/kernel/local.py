@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.limits import AtLeast
-from epimeter.metrics.kernel.pairs import PairKernel, Pairs, points_and_residuals, width_of
+from epimeter.metrics.kernel.distances import width_of
+from epimeter.metrics.kernel.pairs import PairKernel, Pairs, points_and_residuals
 from epimeter.metrics.kernel.squared import CANONICAL, KernelTest, MedianBandwidth, kernel_test, require_rows
 from epimeter.summaries import Rows
 from epimeter.views import View

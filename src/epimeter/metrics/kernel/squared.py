@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Above, AtLeast
-from epimeter.metrics.kernel.pairs import (
-    PairKernel,
-    Pairs,
-    bootstrap_tail,
-    calibration_pairs,
-    points_and_residuals,
-    spectral_tail,
-    width_of,
-)
+from epimeter.metrics.kernel.distances import width_of
+from epimeter.metrics.kernel.limiting import bootstrap_test, spectral_test
+from epimeter.metrics.kernel.pairs import PairKernel, Pairs, calibration_pairs, points_and_residuals
 from epimeter.results import Result
 from epimeter.summaries import Rows
 from epimeter.views import View
@@ -81,9 +75,7 @@ def skce_b(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKer
         ``laplace`` exp(-d/h) or ``gaussian`` exp(-d^2/2h^2), d the total-variation distance.
     """
     pairs = calibration_pairs(view, "variation", kernel, bandwidth, "skce_b")
-    if view.weight is None:
-        return max(0.0, float(pairs.row_sums.sum()) / pairs.n**2)
-    weight = view.weight[:, None]
+    weight = np.ones((pairs.n, 1)) if view.weight is None else view.weight[:, None]
     return max(0.0, float(np.sum(weight * pairs.times(weight))) / float(weight.sum()) ** 2)
 
 
@@ -146,12 +138,10 @@ def require_rows(n_rows: int, asker: str) -> None:
 
 def kernel_test(pairs: Pairs, method: str, draws: int, seed: int) -> KernelTest:
     """Mean over pairs of different rows, tested against its limiting law under calibration."""
-    value = pairs.mean_apart
-    statistic = pairs.n * value
     if method == "bootstrap":
-        p_value = bootstrap_tail(pairs, statistic, draws, seed)
+        value, p_value = bootstrap_test(pairs, draws, seed)
     else:
-        p_value = spectral_tail(pairs, statistic, centred=True)
+        value, p_value = spectral_test(pairs, centred=True)
     return KernelTest(value=value, p_value=p_value)
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.limits import AtLeast
-from epimeter.metrics.kernel.pairs import Pairs, calibration_pairs, spectral_tail, wild_tail
+from epimeter.metrics.kernel.limiting import spectral_test, wild_test
+from epimeter.metrics.kernel.pairs import Pairs, calibration_pairs
 from epimeter.metrics.kernel.squared import CANONICAL, KernelTest, MedianBandwidth, require_rows
 from epimeter.summaries import Rows
 from epimeter.views import View
@@ -67,12 +68,10 @@ def kccsd(
     if not pairs.on_line:
         residual = stein_residuals(view.prob.astype(np.float64), view.true)
         pairs = Pairs(pairs.points, residual, "euclid", "gaussian", pairs.width)
-    value = pairs.mean_apart
-    statistic = pairs.n * value
     if method == "wild":
-        p_value = wild_tail(pairs, statistic, draws, seed)
+        value, p_value = wild_test(pairs, draws, seed)
     else:
-        p_value = spectral_tail(pairs, statistic, centred=False)
+        value, p_value = spectral_test(pairs, centred=False)
     return KernelTest(value=value, p_value=p_value)
 
 
