@@ -223,8 +223,10 @@ def thinned(x: Floats, y: Floats, columns: int = 1600) -> tuple[Floats, Floats]:
     column = np.minimum(((x - x[0]) / span * columns).astype(np.int64), columns - 1)
     starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
     ends = np.append(starts[1:], len(x)) - 1
-    order = np.lexsort((y, column))
-    kept = np.unique(np.concatenate([starts, ends, order[starts], order[ends]]))
+    extremes = (np.repeat(extreme.reduceat(y, starts), ends - starts + 1) for extreme in (np.minimum, np.maximum))
+    reached = [np.flatnonzero(y == value) for value in extremes]
+    first = [places[np.searchsorted(places, starts)] for places in reached]
+    kept = np.unique(np.concatenate([starts, ends, *first]))
     return x[kept], y[kept]
 
 

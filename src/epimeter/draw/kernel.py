@@ -124,16 +124,13 @@ def reflected_square(points: Floats, column: Floats, at: Floats, scale: float) -
     The product of two Gaussians about a and b is a narrower one about their middle, times exp(-(a - b)^2 / 4 s^2).
     """
     mirrored = images(at, scale)
-    total = np.zeros(len(at))
-    for first in range(len(mirrored)):
-        for second in range(first, len(mirrored)):
-            apart = np.exp(-((mirrored[first] - mirrored[second]) ** 2) / (4 * scale**2))
-            middle = (mirrored[first] + mirrored[second]) / 2
-            matters = (apart > 1e-17) & (np.abs(middle - 0.5) < 0.5 + FAR * scale)
-            if matters.any():
-                near = kernel_sums("gaussian", points, column[None], middle[matters], scale / math.sqrt(2))[0]
-                total[matters] += (1 if first == second else 2) * apart[matters] * near
-    return total
+    first, second = np.triu_indices(len(mirrored))
+    factor = np.exp(-((mirrored[first] - mirrored[second]) ** 2) / (4 * scale**2))
+    factor[first != second] *= 2
+    middle = (mirrored[first] + mirrored[second]) / 2
+    matters = (factor > 1e-17) & (np.abs(middle - 0.5) < 0.5 + FAR * scale)
+    near = kernel_sums("gaussian", points, column[None], middle[matters], scale / math.sqrt(2))[0]
+    return np.bincount(np.nonzero(matters)[1], weights=factor[matters] * near, minlength=len(at)).astype(np.float64)
 
 
 def short_runs(curve: SmoothCurve, width: float = 0.025) -> NDArray[np.intp]:
