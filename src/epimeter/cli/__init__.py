@@ -18,6 +18,7 @@ from epimeter.errors import EpimeterError
 
 COMMANDS = {
     "evaluate": "epimeter.cli.evaluate",
+    "passport": "epimeter.cli.passport",
     "draw": "epimeter.cli.draw",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
@@ -48,6 +49,7 @@ def epimeter() -> None:
     epimeter demo                     a bundled data set, end to end
     epimeter evaluate FILE            measure predictions in a file
     epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
+    epimeter passport FILE            the epistemic passport, as JSON or PDF
     epimeter metrics [NAME]           all metrics, or the card of one
     """
 

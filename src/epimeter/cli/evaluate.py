@@ -244,6 +244,7 @@ def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
+    """A name and a value, typed as NAME=VALUE."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise click.UsageError(f"{option} takes NAME=VALUE; got {text!r}")

@@ -153,7 +153,7 @@ def rendered(found: Evaluated, form: str) -> str:
         whole = found.standards.to_dict() | {"report": found.report.to_dict()}
         return json.dumps(whole, indent=2, allow_nan=False) + "\n"
     from epimeter.report.curves import curves
-    from epimeter.report.pages import document
+    from epimeter.report.pages import document, pictures
     from epimeter.standards.pages import standards_document, standards_sections
 
     if form == "text":
@@ -162,7 +162,7 @@ def rendered(found: Evaluated, form: str) -> str:
         return terminal(standards_document(found.standards))
     own = standards_document(found.standards)
     whole_document = replace(
-        document(found.report, curves(found.records.given), before=standards_sections(found.standards)),
+        document(found.report, before=standards_sections(found.standards, pictures(curves(found.records.given)))),
         title=own.title,
         subtitle=own.subtitle,
     )

@@ -17,8 +17,8 @@ POINTS = 160
 
 
 @dataclass(frozen=True)
-class Curves:
-    """What the figures of a report show."""
+class Reliability:
+    """The bins of a reliability diagram; NaN where a bin is empty."""
 
     edges: Floats
     count: NDArray[np.int64]
@@ -27,6 +27,23 @@ class Curves:
     low: Floats
     high: Floats
     """Exact binomial interval of the frequency of each bin, 95 %."""
+
+    @classmethod
+    def of_bins(cls, count: NDArray[np.int64], confidence: Floats, frequency: Floats) -> Reliability:
+        """The diagram of equal-width bins, from what a report remembers of them."""
+        hits = np.rint(np.nan_to_num(frequency) * count).astype(np.int64)
+        low, high = _binomial(hits, count)
+        empty = count == 0
+        edges = np.arange(len(count) + 1) / len(count)
+        return Reliability(
+            edges, count, confidence, frequency, np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+        )
+
+
+@dataclass(frozen=True)
+class Curves(Reliability):
+    """What the figures of a report show."""
+
     right: NDArray[np.int64]
     wrong: NDArray[np.int64]
     """Rows of each of twenty bins of confidence that were right, and that were wrong."""
@@ -44,9 +61,10 @@ def curves(view: View, bins: int = 10) -> Curves:
     """The curves of a view, read as confidence and whether it was right."""
     event = view.event
     totals = Bins(bins).of(Binary(event.true, event.prob))
-    size, hits = totals.count, np.rint(totals.true.floats()).astype(np.int64)
-    low, high = _binomial(hits, size)
-    empty = size == 0
+    empty = totals.count == 0
+    diagram = Reliability.of_bins(
+        totals.count, np.where(empty, np.nan, totals.confidence), np.where(empty, np.nan, totals.frequency)
+    )
     fine = Bins(20).of(Binary(event.true, event.prob))
     fine_right = np.rint(fine.true.floats()).astype(np.int64)
     order = np.lexsort((event.true, event.prob))
@@ -60,12 +78,12 @@ def curves(view: View, bins: int = 10) -> Curves:
     wrong = np.cumsum(1 - true[::-1].astype(np.int64))[whole - 1]
     thin = np.unique(np.rint(np.linspace(0, len(whole) - 1, min(POINTS, len(whole)))).astype(int))
     return Curves(
-        edges=np.arange(bins + 1) / bins,
-        count=size,
-        confidence=np.where(empty, np.nan, totals.confidence),
-        frequency=np.where(empty, np.nan, totals.frequency),
-        low=np.where(empty, np.nan, low),
-        high=np.where(empty, np.nan, high),
+        edges=diagram.edges,
+        count=diagram.count,
+        confidence=diagram.confidence,
+        frequency=diagram.frequency,
+        low=diagram.low,
+        high=diagram.high,
         right=fine_right,
         wrong=fine.count - fine_right,
         share=place / n,

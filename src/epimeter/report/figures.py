@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from epimeter.report.curves import Curves
+from epimeter.report.curves import Curves, Reliability
 from epimeter.report.sections import Grid, Picture
 from epimeter.report.svg import Board
 
@@ -18,7 +18,7 @@ def percent(value: float) -> str:
     return f"{100 * value:g}%"
 
 
-def reliability(data: Curves, *, for_print: bool = False) -> Picture:
+def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
     """What was said against what came true: a point a bin with its interval, and how many rows it stands on."""
     board = Board(420, 420, top=22, bottom=96, for_print=for_print)
     board.axes((), TENTHS, "", "came true")
@@ -160,7 +160,9 @@ def gauge(
         board.bar(low, max(high, low + (span[1] - span[0]) / 400), 0.2, 0.8, "accent", 0.35)
     for name, bound, met in limits:
         board.line([(bound, -0.1), (bound, 1.1)], "good" if met else "bad", 1.5)
-        board.word(board.x(bound), board.height - 5, f"{name.split(maxsplit=1)[-1]}: {bound:g}", size=10)
+        board.word(
+            board.x(bound), board.height - 5, f"{name.split(maxsplit=1)[-1].replace('Level ', 'L')}: {bound:g}", size=10
+        )
     board.dot(min(span[1], max(span[0], value)), 0.5, "accent", 5)
     spread = "" if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
     board.word(14, 16, shown, anchor="start", size=15, colour="ink")

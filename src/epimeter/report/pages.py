@@ -13,6 +13,12 @@ from epimeter.report.sections import Document, Grid, Items, Paragraph, Section
 from epimeter.report.text import READS, shown
 
 
+def pictures(data: Curves) -> Section:
+    """The four figures of a report."""
+    drawn = (figures.reliability, figures.cumulative, figures.histogram, figures.risk_coverage)
+    return Section("Figures", tuple(draw(data) for draw in drawn))
+
+
 def document(
     report: Report, data: Curves | None = None, *, before: Sequence[Section] = (), title: str = "Calibration report"
 ) -> Document:
@@ -21,8 +27,7 @@ def document(
     verdict = "as sure as it is right" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident"
     sections = [*before]
     if data is not None:
-        drawn = (figures.reliability, figures.cumulative, figures.histogram, figures.risk_coverage)
-        sections.append(Section("Figures", tuple(draw(data) for draw in drawn)))
+        sections.append(pictures(data))
     rows = []
     for measurement in report:
         card = find(measurement.metric).card

@@ -29,11 +29,15 @@ def standards_document(made: StandardsEvaluation) -> Document:
     )
 
 
-def standards_sections(made: StandardsEvaluation) -> tuple[Section, ...]:
-    """All sections of an evaluation (42001-B.3.1-a: system, date, dataset, metrics, level claim, methodology)."""
+def standards_sections(made: StandardsEvaluation, pictures: Section | None = None) -> tuple[Section, ...]:
+    """All sections of an evaluation (42001-B.3.1-a: system, date, dataset, metrics, level claim, methodology).
+
+    `pictures` is the section of figures, put behind the scores.
+    """
     sections = [
         Section("Verdict", _verdict(made)),
         Section("Scores and their limits", (*_gauges(made), _numbers(made), *_beside(made))),
+        *([] if pictures is None else [pictures]),
         Section("Data", _data(made)),
     ]
     if made.cautions:
