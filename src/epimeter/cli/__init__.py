@@ -43,7 +43,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="epimeter")
 def epimeter() -> None:
-    r"""A thermometer for what AI systems claim to know.
+    """A thermometer for what AI systems claim to know.
 
     \b
     epimeter demo                     a bundled data set, end to end

@@ -55,7 +55,7 @@ def evaluate(
     truth: str | None,
     **standards: Any,
 ) -> None:
-    r"""Measure the predictions in FILE and print a report.
+    """Measure the predictions in FILE and print a report.
 
     FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
     (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column. The file
