@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,9 @@ import rfc8785
 from epimeter.errors import VerificationError
 from epimeter.trust.strict_json import SIZE_LIMIT, kind_of, load_json, malformed
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_ODD_NUMBER = re.compile(r"(?:^|[:,\[])-?[0-9]+(?:\.[0-9]+)?(?:e|(?<=\.0)(?:[,\]}]|$))")
+_PLACES = ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19))
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
@@ -37,6 +41,13 @@ def canonical_json(value: Any) -> bytes:
         ) from None
     except RecursionError:
         raise malformed("a document must not contain itself or nest without end") from None
+
+
+def canonical_text(value: Any) -> str:
+    """The canonical JSON of a value whose keys are known to be plain letters: as `canonical_json`, many times as fast."""
+    text = _ENCODER.encode(value)
+    # Numbers that RFC 8785 writes otherwise than Python does: those with an exponent, and whole doubles.
+    return canonical_json(value).decode("utf-8") if _ODD_NUMBER.search(text) else text
 
 
 def load_canonical(data: bytes, *, size_limit: int = SIZE_LIMIT) -> Any:
@@ -92,7 +103,8 @@ def from_moment(text: Any, where: str) -> datetime:
     if not isinstance(text, str) or not _MOMENT.fullmatch(text):
         raise malformed(f"{where} must be a moment such as 2026-11-15T06:00:00Z; got {_shown(text)}")
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        year, month, day, hour, minute, second = (int(text[begin:end]) for begin, end in _PLACES)
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         raise malformed(f"{where} must be a moment that exists; got {text}") from None
 

@@ -47,6 +47,8 @@ def name_of(value: Any, where: str) -> str:
     name = text_of(value, where)
     if len(name) > NAME_LIMIT:
         raise malformed(f"{where} must have at most {NAME_LIMIT} characters; got {len(name)}")
+    if name.isascii() and name.isprintable() and name[0] != " " != name[-1]:
+        return name
     for place, letter in enumerate(name):
         if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in _JOINERS:
             raise malformed(

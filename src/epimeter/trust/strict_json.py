@@ -108,6 +108,8 @@ def kind_of(value: Any) -> str:
 
 def _refuse_depth(text: str, limit: int) -> None:
     # Before parsing: the decoder recurses, and 10,000 brackets would exhaust its stack.
+    if text.count("[") + text.count("{") <= limit:
+        return
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         first = token.group()[0]

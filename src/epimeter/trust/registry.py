@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An issuer in a folder: keys, trust root, log, certificates and status list, with nothing but SQLite.
+
+    keys/             private keys of the roles issuer, log and status
+    root/             private root keys; move them to a medium that lies in a drawer
+    trust-root.json   the newest trust root, signed; trust-root-N.json every version
+    log.db            the public log and, in the same file, what the issuer knows: certificates, registrations, lists
+    audit.db          the private audit log
+    status/1.json     the newest signed status list
+    certificates/     certificates as handed out
+
+Whatever is issued goes into its table and into the log in one durable transaction; only then is it handed out. Every file
+but keys and databases can be made again from them, so a crash between the transaction and the file loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from epimeter.errors import InputError, LogError
+from epimeter.standards.ers import ers_next_evaluation
+from epimeter.standards.schedule import certificate_status
+from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
+from epimeter.trust.certificate import KIND, Assessment, Subject, Terms, draft
+from epimeter.trust.entries import issued_entry, log_entry, read_entry, system_digest
+from epimeter.trust.envelope import Envelope, embed, extract, seal
+from epimeter.trust.key_file import write_whole
+from epimeter.trust.key_ring import KeyRing
+from epimeter.trust.key_store import KeyStore
+from epimeter.trust.keys import Signer
+from epimeter.trust.log import Log
+from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
+from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
+from epimeter.trust.root import TrustRoot, sign_root
+from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
+from epimeter.trust.tiles import bundles_of, tiles_of
+
+ROOT_LIFE = timedelta(days=3650)
+STATUS_LIFE = timedelta(days=7)
+
+_TABLES = """
+CREATE TABLE issuer (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, status_list TEXT NOT NULL);
+CREATE TABLE certificates (
+    id TEXT PRIMARY KEY, system TEXT NOT NULL, organization TEXT NOT NULL, status_index INTEGER NOT NULL UNIQUE,
+    log_index INTEGER NOT NULL, log_size INTEGER NOT NULL, registration_index INTEGER,
+    issued_at TEXT NOT NULL, level TEXT NOT NULL, document BLOB NOT NULL);
+CREATE TABLE registrations (id TEXT PRIMARY KEY, log_index INTEGER NOT NULL, envelope BLOB NOT NULL);
+CREATE TABLE attempts (system TEXT NOT NULL, number INTEGER NOT NULL, log_index INTEGER NOT NULL,
+    PRIMARY KEY (system, number));
+CREATE TABLE status_lists (version INTEGER PRIMARY KEY, envelope BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signers:
+    """The private keys of an issuer, opened."""
+
+    issuer: Signer
+    log: Signer
+    status: Signer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issued:
+    """A certificate as handed out, and what the registry noticed on the way."""
+
+    id: str
+    data: bytes
+    notes: tuple[str, ...] = ()
+
+
+class Registry:
+    """An issuer's folder, opened."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "log.db").exists():
+            raise LogError(f"{self.folder} holds no issuer; make one with: epimeter keys init {self.folder}")
+        self.store = KeyStore(self.folder / "keys")
+        self.log = Log(self.folder / "log.db")
+        rows = self._rows("SELECT name, status_list FROM issuer")
+        if not rows:
+            raise LogError(f"{self.folder}/log.db is a log but no issuer's; its making was interrupted")
+        self.issuer, self.list_id = (str(value) for value in rows[0])
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path | str,
+        *,
+        issuer: str,
+        origin: str,
+        passphrase: str,
+        at: datetime,
+        root_folder: Path | str | None = None,
+    ) -> Registry:
+        """A new issuer: keys, first trust root, logs, an empty status list; the log comes last and makes it one."""
+        folder = Path(folder)
+        name_of(issuer, "issuer")
+        if (folder / "log.db").exists():
+            raise LogError(f"{folder} holds an issuer already; its keys are changed with: epimeter keys rotate")
+        # Half an issuer from an interrupted first try: its keys have signed nothing yet.
+        store, roots = KeyStore(folder / "keys"), KeyStore(root_folder or folder / "root")
+        for role, name in (("issuer", None), ("log", origin), ("status", None)):
+            if not store.ring.keys(role):
+                store.generate(role, passphrase, at, name=name)
+        if not roots.ring.keys("root"):
+            roots.generate("root", passphrase, at)
+        log_key = store.signer("log", passphrase, at)
+        status_key = store.signer("status", passphrase, at)
+        list_id = f"{issuer.rstrip('/')}/status/1"
+        first = StatusList.empty(list_id, at, at + STATUS_LIFE)
+        sealed = sign_status_list(first, status_key)
+        for path, name in ((folder / "audit.db", f"{origin}/audit"), (folder / "new-log.db", origin)):
+            path.unlink(missing_ok=True)
+            Log.create(path, name, log_key, at).close()
+
+        def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
+            for statement in _TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
+            connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))
+            return [
+                *(_key_entry("key.added", record.id, record.role, at) for record in (*store.ring, *roots.ring)),
+                _list_entry(first, sealed, at),
+            ]
+
+        with Log(folder / "new-log.db") as log:
+            log.append_beside(begin, log_key, at)
+        (folder / "new-log.db").rename(folder / "log.db")
+        made = cls(folder)
+        made.renew_root(passphrase, at, root_folder=root_folder)
+        made.write_status()
+        return made
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.log.close()
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def signers(self, passphrase: str, at: datetime) -> Signers:
+        """The private keys to sign with now."""
+        issuer, log, status = (self._signer(role, passphrase, at) for role in ("issuer", "log", "status"))
+        return Signers(issuer=issuer, log=log, status=status)
+
+    def _signer(self, role: str, passphrase: str, at: datetime) -> Signer:
+        # A key signs only what strangers can verify: it must be in the published trust root, and in force here. So a
+        # rotation that was interrupted does no harm; the old key goes on until a root knows the new one.
+        able = {record.id for record in self.store.ring if record.role == role and record.can_sign(at)}
+        known = KeyRing(tuple(record for record in self.root().ring if record.id in able))
+        return self.store.open(known.signing(role, at).id, passphrase)
+
+    def preregister(self, subject: Subject, plan: Plan, signers: Signers, at: datetime) -> str:
+        """Sign and log a pre-registration; gives its id."""
+        identity = new_id(REGISTRATION, at.year)
+        document = registration(identity, subject, plan, self.issuer, at)
+        sealed = sign_registration(document, signers.issuer)
+        entry = registered_entry(sealed, document)
+
+        def keep(connection: sqlite3.Connection, size: int) -> list[bytes]:
+            connection.execute("INSERT INTO registrations VALUES (?, ?, ?)", (identity, size, sealed.to_json()))
+            return [entry]
+
+        self._audit({"type": "evaluation.registered", "id": identity, "time": to_moment(at)}, signers, at)
+        self.log.append_beside(keep, signers.log, at)
+        return identity
+
+    def certify(
+        self,
+        found: Assessment,
+        subject: Subject,
+        signers: Signers,
+        at: datetime,
+        *,
+        registered: str | None = None,
+        conducted_by: str = "self_submitted",
+        report: bytes | None = None,
+    ) -> Issued:
+        """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
+
+        A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged and
+        the reason raised.
+        """
+        identity = new_id(CERTIFICATE, at.year)
+        system = system_digest(subject.to_json())
+        promise = None if registered is None else self.registration(registered)
+        missed = () if promise is None else kept(promise[1], subject.to_json(), found.level, found.sample_size)
+        obstacles = (*found.obstacles, *missed)
+        issued: dict[str, Any] = {}
+
+        def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
+            (attempt,) = connection.execute(
+                "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
+            ).fetchone()
+            connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
+            result = log_entry(
+                "evaluation.result",
+                identity,
+                to_moment(at),
+                system=system,
+                attempt=attempt,
+                level="NONE" if obstacles else found.level,
+                dataset=found.dataset_digest,
+            )
+            if obstacles:
+                return [result]
+            taken = {row[0] for row in connection.execute("SELECT status_index FROM certificates")}
+            old = connection.execute(
+                "SELECT id, status_index FROM certificates WHERE system = ? ORDER BY log_index DESC LIMIT 1", (system,)
+            ).fetchone()
+            terms = Terms(
+                certificate_id=identity,
+                issued_at=at,
+                issuer=self.issuer,
+                key=signers.issuer.public,
+                status_list=self.list_id,
+                status_index=free_index(taken, LEAST_LENGTH),
+                attempt=attempt,
+                supersedes=None if old is None else old[0],
+                conducted_by=conducted_by,
+                report_digest=None if report is None else f"sha-256:{hashlib.sha256(report).hexdigest()}",
+                preregistration=None if promise is None else promise[2],
+            )
+            body = draft(found, subject, terms)
+            sealed = seal(body, KIND, signers.issuer)
+            document = embed(sealed, signers.issuer.public)
+            entries = [result, issued_entry(body, sealed.signed_bytes, signers.issuer.public.id)]
+            entries += self._change(
+                connection, {} if old is None else {old[1]: ("SUPERSEDED", old[0], identity)}, signers, at
+            )
+            connection.execute(
+                "INSERT INTO certificates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    identity,
+                    system,
+                    subject.organization,
+                    terms.status_index,
+                    size + 1,
+                    size + len(entries),
+                    None if promise is None else promise[0],
+                    to_moment(at),
+                    found.level,
+                    canonical_json(document),
+                ),
+            )
+            issued["id"] = identity
+            return entries
+
+        notes = self._notes(subject)
+        event = {"type": "evaluation.result", "id": identity, "time": to_moment(at), "system": system}
+        self._audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
+        self.log.append_beside(issue, signers.log, at)
+        if obstacles:
+            raise InputError(f"no certificate can be issued: {'; '.join(obstacles)}")
+        data = self.certificate(identity)
+        self._write(f"certificates/{identity}.json", data)
+        self.write_status()
+        return Issued(id=identity, data=data, notes=notes)
+
+    def certificate(self, identity: str) -> bytes:
+        """A certificate as it was handed out: signed document and proof, made again from the log."""
+        rows = self._rows(
+            "SELECT document, log_index, log_size, registration_index FROM certificates WHERE id = ?", identity
+        )
+        if not rows:
+            raise LogError(f"no certificate {identity[:40]!r} was issued here")
+        document, index, size, before = rows[0]
+        value = load_canonical(document)
+        value["transparency"] = {
+            "origin": self.log.origin,
+            "tlog_proof": self.log.proof(index, size).to_text(),
+            "preregistration": None
+            if before is None
+            else {
+                "entry": self.log.entry(before).decode("utf-8"),
+                "tlog_proof": self.log.proof(before, size).to_text(),
+            },
+        }
+        return canonical_json(value)
+
+    def registration(self, identity: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
+        """The log index of a registration, its document, and how a certificate names it."""
+        rows = self._rows("SELECT log_index, envelope FROM registrations WHERE id = ?", identity)
+        if not rows:
+            raise InputError(f"no pre-registration {identity[:40]!r} was logged here", field="registration")
+        index, envelope = rows[0]
+        document = load_canonical(Envelope.from_json(envelope).payload)
+        return index, document, reference(self.log.entry(index), index)
+
+    def set_status(self, identity: str, word: str, reason: str, signers: Signers, at: datetime) -> None:
+        """Revoke, suspend or restore a certificate: log entry and new status list in one transaction."""
+        if word not in STATUSES:
+            raise InputError(f"a status must be one of {', '.join(STATUSES)}; got {word[:40]!r}", field="status")
+        name_of(reason, "reason")
+        rows = self._rows("SELECT status_index FROM certificates WHERE id = ?", identity)
+        if not rows:
+            raise LogError(f"no certificate {identity[:40]!r} was issued here")
+        index = rows[0][0]
+        if self.statuses().status(index) == "REVOKED" and word == "REVOKED":
+            raise InputError(f"certificate {identity} is revoked already")
+        self._audit({"type": "status", "id": identity, "status": word, "time": to_moment(at)}, signers, at)
+        self.log.append_beside(
+            lambda connection, _: self._change(connection, {index: (word, identity, reason)}, signers, at),
+            signers.log,
+            at,
+        )
+        self.write_status()
+
+    def renew_status(self, signers: Signers, at: datetime) -> StatusList:
+        """A fresh status list; certificates whose evaluation is more than a week overdue become SUSPENDED (C-17)."""
+
+        def renew(connection: sqlite3.Connection, _: int) -> list[bytes]:
+            now = _statuses(connection)
+            changes: dict[int, tuple[str, str, str]] = {}
+            for identity, index, issued, level in connection.execute(
+                "SELECT id, status_index, issued_at, level FROM certificates"
+            ).fetchall():
+                due = ers_next_evaluation(issued[:10], level)
+                late = due is not None and certificate_status(at, issued=issued[:10], next_due=due) == "SUSPENDED"
+                if late and now.status(index) == "VALID":
+                    changes[index] = ("SUSPENDED", identity, f"the evaluation due on {due} is overdue")
+            return self._change(connection, changes, signers, at)
+
+        self.log.append_beside(renew, signers.log, at)
+        self.write_status()
+        return self.statuses()
+
+    def statuses(self) -> StatusList:
+        """The newest status list."""
+        return StatusList.from_document(load_canonical(Envelope.from_json(self.status_file()).payload))
+
+    def status_file(self) -> bytes:
+        """The newest status list, signed, as it is published."""
+        return bytes(self._rows("SELECT envelope FROM status_lists ORDER BY version DESC LIMIT 1")[0][0])
+
+    def write_status(self) -> None:
+        """Put the newest list where readers find it."""
+        self._write("status/1.json", self.status_file())
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Every certificate, newest first, with its status now."""
+        statuses = self.statuses()
+        rows = self._rows(
+            "SELECT id, organization, level, issued_at, status_index, log_index FROM certificates ORDER BY log_index DESC"
+        )
+        return [
+            {
+                "id": identity,
+                "organization": organization,
+                "level": level,
+                "issued_at": issued,
+                "log_index": place,
+                "status": statuses.status(index),
+            }
+            for identity, organization, level, issued, index, place in rows
+        ]
+
+    def rotate(self, role: str, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> str:
+        """A successor for the key of a role, in the log and in a new trust root; gives its id."""
+        log_key = self._signer("log", passphrase, at)
+        key = self.store.rotate(role, passphrase, at)
+        self.log.append([_key_entry("key.added", key.public.id, role, at)], log_key, at)
+        self.renew_root(passphrase, at, root_folder=root_folder)
+        return key.public.id
+
+    def end_key(
+        self, key_id: str, reason: str, passphrase: str, at: datetime, *, root_folder: Path | str | None = None
+    ) -> None:
+        """Retire a key, or record that it is compromised, in the log and in a new trust root."""
+        record = next((one for one in self.store.ring if one.id == key_id), None)
+        if record is None:
+            raise InputError(f"no key {key_id[:12]!r} is in the key store", field="key")
+        end = {"retired": self.store.retire, "compromised": self.store.compromise}[reason]
+        end(key_id, at)
+        log_key = self.store.signer("log", passphrase, at)
+        self.log.append([_key_entry(f"key.{reason}", key_id, record.role, at)], log_key, at)
+        self.renew_root(passphrase, at, root_folder=root_folder)
+
+    def root(self) -> TrustRoot:
+        """The newest trust root."""
+        data = (self.folder / "trust-root.json").read_bytes()
+        return TrustRoot.from_document(load_canonical(Envelope.from_json(data).payload))
+
+    def renew_root(self, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> TrustRoot:
+        """The next version of the trust root, with the keys as they are now."""
+        roots = KeyStore(root_folder or self.folder / "root")
+        path = self.folder / "trust-root.json"
+        version = self.root().version + 1 if path.exists() else 1
+        root = TrustRoot(
+            version=version,
+            issued_at=at,
+            expires_at=at + ROOT_LIFE,
+            threshold=1,
+            ring=KeyRing((*roots.ring, *self.store.ring)),
+        )
+        signed = sign_root(root, roots.signer("root", passphrase, at)).to_json()
+        self._write(f"trust-root-{version}.json", signed)
+        self._write("trust-root.json", signed)
+        return root
+
+    def publish(self, target: Path | str, at: datetime) -> int:
+        """Everything strangers need, as files that any web server can serve; gives the number of files written.
+
+        Tiles never change, so those that lie there already are left; the checkpoint is written last.
+        """
+        target, size = Path(target), self.log.size
+        files: dict[str, Callable[[], bytes]] = {}
+        for tile in (*tiles_of(size), *bundles_of(size)):
+            files[f"log/{tile.path}"] = lambda path=tile.path: self.log.tile(path)  # type: ignore[misc]
+        written = 0
+        for name, content in files.items():
+            if not (target / name).exists():
+                _put(target / name, content())
+                written += 1
+        fixed = {
+            "status/1": self.status_file(),
+            "trust-root.json": (self.folder / "trust-root.json").read_bytes(),
+            ".well-known/jwks.json": canonical_json(self.store.ring.to_jwks(at)),
+            "log/checkpoint": self.log.checkpoint(size).to_bytes(),
+        }
+        for name, data in fixed.items():
+            _put(target / name, data)
+        return written + len(fixed)
+
+    def _change(
+        self,
+        connection: sqlite3.Connection,
+        changes: Mapping[int, tuple[str, str, str]],
+        signers: Signers,
+        at: datetime,
+    ) -> list[bytes]:
+        # The next status list, kept; and the entries that say so. What is in force now is read under the lock.
+        words = {"REVOKED": "revoked", "SUSPENDED": "suspended", "SUPERSEDED": "superseded", "VALID": "suspended"}
+        now = _statuses(connection)
+        changes = {index: change for index, change in changes.items() if now.status(index) != "REVOKED"}
+        fresh = now.with_status({index: word for index, (word, _, _) in changes.items()}, at, at + STATUS_LIFE)
+        sealed = sign_status_list(fresh, signers.status)
+        connection.execute("INSERT INTO status_lists VALUES (?, ?)", (fresh.version, sealed.to_json()))
+        entries = [
+            log_entry(
+                f"certificate.{words[word]}", identity, to_moment(at), list=self.list_id, index=index, status=word,
+                reason=reason,
+            )
+            for index, (word, identity, reason) in changes.items()
+        ]  # fmt: skip
+        return [*entries, _list_entry(fresh, sealed, at)]
+
+    def _notes(self, subject: Subject) -> tuple[str, ...]:
+        # A10: letters that look alike cannot be forbidden, but they are not entered unnoticed.
+        notes = [f"{name} mixes scripts: {', '.join(found)}" for name in (subject.organization, subject.system_id)
+                 if (found := mixed_scripts(name))]  # fmt: skip
+        known = [str(name) for (name,) in self._rows("SELECT DISTINCT organization FROM certificates")]
+        notes += [
+            f"{subject.organization!r} looks like {name!r}, another organisation here"
+            for name in known
+            if look_alike(name, subject.organization)
+        ]
+        return tuple(notes)
+
+    def _audit(self, event: Mapping[str, Any], signers: Signers, at: datetime) -> None:
+        with Log(self.folder / "audit.db") as log:
+            log.append([canonical_json(dict(event))], signers.log, at)
+
+    def _write(self, name: str, data: bytes) -> None:
+        _put(self.folder / name, data)
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with _reading(self.folder / "log.db") as connection:
+            return connection.execute(query, values).fetchall()
+
+
+def undone(entries: Sequence[bytes], statuses: StatusList) -> list[str]:
+    """Revocations in the log that the status list does not show: one sentence each. A list that forgets is a lie."""
+    found = []
+    for number, data in enumerate(entries):
+        entry = read_entry(data)
+        if entry["type"] == "certificate.revoked" and entry.get("list") == statuses.id:
+            word = statuses.status(entry["index"])
+            if word != "REVOKED":
+                found.append(
+                    f"entry {number} revoked {entry['id']}; version {statuses.version} of the list says {word}"
+                )
+    return found
+
+
+def stored_envelope(document: bytes) -> Envelope:
+    """The DSSE envelope of a certificate's bytes."""
+    return extract(load_canonical(document), KIND)
+
+
+def _statuses(connection: sqlite3.Connection) -> StatusList:
+    (envelope,) = connection.execute("SELECT envelope FROM status_lists ORDER BY version DESC LIMIT 1").fetchone()
+    return StatusList.from_document(load_canonical(Envelope.from_json(envelope).payload))
+
+
+def _key_entry(kind: str, key_id: str, role: str, at: datetime) -> bytes:
+    return log_entry(kind, key_id, to_moment(at), role=role)
+
+
+def _list_entry(statuses: StatusList, sealed: Envelope, at: datetime) -> bytes:
+    return log_entry(
+        "status.published",
+        statuses.id,
+        to_moment(at),
+        digest=hashlib.sha256(sealed.signed_bytes).hexdigest(),
+        key_id=sealed.signatures[0].key_id,
+        version=statuses.version,
+    )
+
+
+def _put(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise LogError(f"{path.parent} cannot be made: {fault.strerror or fault}") from None
+    write_whole(path, data, mode=0o644)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+    except sqlite3.Error as fault:
+        raise LogError(f"{path.name} cannot be opened: {fault}") from None
+    try:
+        yield connection
+    except sqlite3.Error as fault:
+        raise LogError(f"{path.name} cannot be read: {fault}") from None
+    finally:
+        connection.close()
