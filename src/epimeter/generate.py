@@ -31,7 +31,7 @@ def reference_page(metric: Metric[Any]) -> str:
     """The page of one metric, in Markdown."""
     facts = described(metric)
     lines = [f"# {facts['name']}", "", f"**{facts['title']}** ({facts['family']} family). {facts['summary']}", ""]
-    lines += ["```latex", facts["equation"], "```", ""]
+    lines += ["```math", facts["equation"], "```", ""]
     lines += [f"- `{symbol}`: {meaning}" for symbol, meaning in facts["where"].items()]
     ideal = "" if facts["ideal"] is None else f", ideal {facts['ideal']:g}"
     lines += [
