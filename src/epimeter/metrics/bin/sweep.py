@@ -19,6 +19,8 @@ from epimeter.summaries import Bins, BinTotals, Rows
 from epimeter.views import Binary
 
 Count = Annotated[int, AtLeast(1)]
+MOST_COPIES = 8
+"""Weights count as copies of a row, but the sweep never tries more bins than this many a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,7 @@ class SweptError(Result):
     source="Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
     order="ties",
     pitfalls="Assumes that the true frequency rises with the confidence. The number of bins depends on chance: one "
-    "inversion early on leaves few bins.",
+    "inversion early on leaves few bins. With weights it stops at eight bins a row.",
     aliases=("ece-sweep",),
 )
 def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> SweptError:
@@ -56,7 +58,7 @@ def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> 
         Power p of the gaps; ``inf`` takes the largest.
     """
     stairs = Staircase.of(view, binning)
-    limit = max(1, math.floor(stairs.total))
+    limit = max(1, min(math.floor(stairs.total), MOST_COPIES * view.n_rows))
     bins = limit if stairs.rises else next(b for b in range(1, limit + 1) if b == limit or not stairs.monotone(b + 1))
     totals: BinTotals = Bins(bins, binning).of(view)
     return SweptError(value=float(power_mean(totals.share, totals.gap, norm)), bins=bins)
