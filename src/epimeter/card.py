@@ -10,6 +10,7 @@ Reference page, command, endpoint and schema are made from the card.
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -106,6 +107,7 @@ class Metric(Generic[R]):
         keywords += [kind(name, kind.KEYWORD_ONLY) for name in self.card.needs]
         keywords += [kind(name, kind.KEYWORD_ONLY, default=None) for name in self.card.takes]
         keywords += [kind(p.name, kind.KEYWORD_ONLY, default=p.default) for p in self.parameters.values()]
+        keywords += [kind("interval", kind.KEYWORD_ONLY, default=None)]
         return inspect.Signature(columns + keywords)
 
     def reading(self, recipe: Recipe) -> Metric[R]:
@@ -113,7 +115,16 @@ class Metric(Generic[R]):
         return Metric(self.card, self.compute, recipe, self._prepare)
 
     def __call__(self, *columns: Any, **choices: Any) -> R:
-        """Validate, summarise, compute. Columns first (`y_true`, `y_prob`), everything else by keyword."""
+        """Validate, summarise, compute. Columns first (`y_true`, `y_prob`), everything else by keyword.
+
+        ``interval=True``, the word of a method, or a dict of options puts an interval beside the value; see
+        `epimeter.inference.interval`.
+        """
+        wanted = choices.pop("interval", None)
+        if wanted is not None and wanted is not False:
+            # The room of intervals lies to the right of this one: it is asked by name.
+            made: R = importlib.import_module("epimeter.inference.intervals").within(self, wanted, columns, choices)
+            return made
         if self.reads is None:
             known = parameters_of(self.compute)
             named = self._own_columns(columns, choices)
@@ -272,8 +283,6 @@ def _names() -> Iterable[str]:
 
 def _load() -> None:
     """Import every room that writes cards."""
-    import importlib
-
     for room in ("metrics", "inference", "recalibration"):
         importlib.import_module(f"epimeter.{room}")
 

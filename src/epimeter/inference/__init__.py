@@ -3,6 +3,7 @@
 
 from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interval
 from epimeter.inference.consistency import consistency_test
+from epimeter.inference.intervals import interval
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import paired_permutation_test
 from epimeter.inference.scales import adaptive_bins_test
@@ -16,6 +17,7 @@ __all__ = [
     "bootstrap_interval",
     "confidence_sequence",
     "consistency_test",
+    "interval",
     "paired_permutation_test",
     "sequential_calibration_test",
 ]

@@ -59,12 +59,12 @@ class Scheme:
         """How often a replicate draws each row; with `in_order` also the rows as they were drawn."""
         counts, chosen = np.zeros(n_rows, np.int32), []
         simple = self.start is None and self.width == n_rows and int(self.size[0]) == n_rows
-        for part, uniform in random.row(seed, replicate, self.width):
-            if simple and compiled and not in_order:
-                from epimeter.summaries.hot import count_draws
+        if simple and compiled and not in_order:
+            from epimeter.inference import hot_draws
 
-                count_draws(uniform, float(n_rows), counts)
-                continue
+            hot_draws.count_rows(hot_draws.lanes(seed, replicate * n_rows), n_rows, counts)
+            return counts, np.empty(0, np.int64)
+        for part, uniform in random.row(seed, replicate, self.width):
             rows = self.rows(part, uniform)
             counts += np.bincount(rows, minlength=n_rows).astype(np.int32)
             chosen.append(rows)
@@ -77,7 +77,7 @@ class Scheme:
             return np.asarray(self.members[things])
         count = self.start[things + 1] - self.start[things]
         shift = np.repeat(self.start[things] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
-        return self.members[np.arange(count.sum()) + shift]
+        return np.asarray(self.members[np.arange(count.sum()) + shift])
 
     def strata(self) -> list[NDArray[np.int64]]:
         """The rows of each stratum; one a group where groups are drawn."""
@@ -128,8 +128,12 @@ def bootstrapped(
     draws: int,
     seed: int,
     threads: int | None = None,
+    undefined: float | None = None,
 ) -> Floats:
-    """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws."""
+    """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws.
+
+    A statistic that has no value on a replicate raises, or is `undefined` there where that is given.
+    """
     recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
     atoms = [{recipe: recipe.atoms(v.read_as(recipe.reading)) for recipe in recipes} for v in views]
     compiled = draws * views[0].n_rows >= WORTH_COMPILING
@@ -148,6 +152,9 @@ def bootstrapped(
                     else:
                         answers[v, s] = statistic.of_view(taken)
                 except UndefinedMetricError as reason:
+                    if undefined is not None:
+                        answers[v, s] = undefined
+                        continue
                     raise UndefinedMetricError(
                         f"{statistic.name} is not defined on replicate {replicate}: {reason}. "
                         "Stratify by the label to keep both classes in every replicate"

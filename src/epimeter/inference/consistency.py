@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric as card
-from epimeter.errors import InputError
+from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.limits import AtLeast, Between
@@ -47,8 +47,11 @@ def redrawn(
     seed: int,
     resample: bool,
     threads: int | None = None,
+    undefined: float | None = None,
 ) -> Floats:
     """The statistics of every null replicate, shape (draws, statistics); all share the same labels.
+
+    A statistic that has no value on a replicate raises, or is `undefined` there where that is given.
 
     Where a metric is a sum of atoms, a replicate is one vector of counts: each row adds its atom for label 0, and the
     rows that drew label 1 add the difference.
@@ -56,46 +59,84 @@ def redrawn(
     n = given.n_rows
     width = 2 * n if resample else n
     compiled = draws * n >= WORTH_COMPILING
-    pairs = _label_atoms(given, statistics)
+    pairs = label_atoms(given, statistics)
     needs_view = any(s.recipe is None or s.recipe not in pairs for s in statistics)
     prob = given.prob.astype(np.float64)
     running = np.cumsum(prob, axis=1)[:, :-1] if isinstance(given, Multiclass) else None
     ones = np.ones(n, np.int32)
-    base = {} if resample else {r: zero.totals(ones, compiled) for r, (zero, _) in pairs.items()}
+    steps = None
+    if compiled and not resample and running is None:
+        from epimeter.inference import hot_draws
+
+        steps = hot_draws.bounds(prob)
+    base = {} if resample else {r: pair.zero.totals(ones, compiled) for r, pair in pairs.items()}
 
     def one(replicate: int) -> Floats:
-        uniform = random.whole_row(seed, replicate, width)
-        rows: Any = (uniform[:n] * n).astype(np.int64) if resample else slice(None)
-        label = _labels(uniform[n:] if resample else uniform, prob[rows], None if running is None else running[rows])
+        rows, label = labelled(replicate)
         made: dict[Recipe, Any] = {}
-        for recipe, (zero, difference) in pairs.items():
+        for recipe, pair in pairs.items():
             if resample:
                 hits = np.bincount(rows[label == 1], minlength=n).astype(np.int32)
                 drawn = np.bincount(rows, minlength=n).astype(np.int32)
-                totals = zero.totals(drawn, compiled) + difference.totals(hits, compiled)
+                totals = pair.added(pair.zero.totals(drawn, compiled), hits, compiled)
             else:
-                totals = base[recipe] + difference.totals(label.astype(np.int32), compiled)
-            made[recipe] = zero.assemble(totals)
+                totals = pair.added(base[recipe], label, compiled)
+            made[recipe] = pair.zero.assemble(totals)
         fresh = _relabelled(given, label, rows) if needs_view else given
-        return np.array([s.of_summary(made[s.recipe]) if s.recipe in made else s.of_view(fresh) for s in statistics])
+        return np.array([value(s, made, fresh) for s in statistics])
+
+    def labelled(replicate: int) -> tuple[Any, NDArray[Any]]:
+        if steps is not None:
+            label = np.empty(n, np.uint8)
+            hot_draws.draw_labels(hot_draws.lanes(seed, replicate * n), steps, label)
+            return slice(None), label
+        uniform = random.whole_row(seed, replicate, width)
+        rows: Any = (uniform[:n] * n).astype(np.int64) if resample else slice(None)
+        sums = None if running is None else running[rows]
+        return rows, _labels(uniform[n:] if resample else uniform, prob[rows], sums)
+
+    def value(statistic: Statistic, made: dict[Recipe, Any], fresh: View) -> float:
+        try:
+            if statistic.recipe in made:
+                return statistic.of_summary(made[statistic.recipe])
+            return statistic.of_view(fresh)
+        except UndefinedMetricError:
+            if undefined is None:
+                raise
+            return undefined
 
     return np.stack(random.replicates(draws, one, threads))
 
 
-def _label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, tuple[Atoms, Atoms]]:
-    """For each recipe of atoms: what a row adds with label 0, and what label 1 adds to that. Vectors only."""
-    if not isinstance(given, Binary):
+@dataclass(frozen=True)
+class LabelAtoms:
+    """What a row adds with label 0, and what label 1 adds to that, in the columns that labels touch at all."""
+
+    zero: Atoms
+    more: Atoms
+    touched: NDArray[np.intp]
+
+    def added(self, totals: NDArray[np.int64], hits: NDArray[Any], compiled: bool) -> NDArray[np.int64]:
+        """Totals of label 0 everywhere, with so many hits in each row."""
+        totals = totals.copy()
+        totals[:, self.touched] += self.more.totals(hits, compiled)
+        return totals
+
+
+def label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, LabelAtoms]:
+    """The recipes that are sums of atoms, for a vector of confidences without weights."""
+    if not isinstance(given, Binary) or given.weight is not None:
         return {}
     never = Binary(np.zeros(given.n_rows, np.uint8), given.prob)
     always = Binary(np.ones(given.n_rows, np.uint8), given.prob)
     pairs = {}
-    for statistic in statistics:
-        recipe = statistic.recipe
-        if recipe is None or given.weight is not None:
-            continue
+    for recipe in dict.fromkeys(s.recipe for s in statistics if s.recipe is not None):
         zero, one = recipe.atoms(never.read_as(recipe.reading)), recipe.atoms(always.read_as(recipe.reading))
         if zero is not None and one is not None:
-            pairs[recipe] = (zero, one.minus(zero))
+            more = one.minus(zero)
+            touched = np.flatnonzero(more.columns.any(axis=1))
+            few = replace(more, columns=np.ascontiguousarray(more.columns[touched]))
+            pairs[recipe] = LabelAtoms(zero, few, touched)
     return pairs
 
 

@@ -13,6 +13,7 @@ import epimeter
 from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.report.cautions import cautions
+from epimeter.report.certainty import Intervals, Wanted, evidence, surrounded
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
 from epimeter.results import Result, bin_table
@@ -60,6 +61,10 @@ def evaluate(
     sample_weight: Any = None,
     features: Any = None,
     groups: Any = None,
+    intervals: Intervals | None = "asymptotic",
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
     source: Mapping[str, Any] | None = None,
     tick: Callable[[int], None] | None = None,
     **choices: Any,
@@ -75,7 +80,15 @@ def evaluate(
     metrics
         Names of metrics, ``"all"`` for every one that the data allow; None for the headlines.
     sample_weight, features, groups
-        Further columns, for the metrics that take them.
+        Further columns, for the metrics that take them. Rows of one group count as one piece of evidence in the
+        intervals, unless there are fewer than 20 groups.
+    intervals
+        ``asymptotic``: where one is known, at the cost of no further pass; ``bootstrap``: for every metric, from the
+        same replicates; None: no intervals.
+    level
+        Nominal coverage of the intervals.
+    draws, seed
+        Replicates of the bootstrap and where they begin.
     source
         Where the rows came from; kept in the report.
     tick
@@ -91,16 +104,21 @@ def evaluate(
     diagram = Bins(10)
     totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram], tick)
     finished: dict[Recipe, Any] = {}
-    made = []
+    made: list[Measurement] = []
+    kept = []
     for metric, recipe, rest in plan:
         if recipe not in finished:
             finished[recipe] = recipe.finish(totals[recipe])
         try:
             made.append(measure(metric, recipe, finished[recipe], given.n_rows, rest))
+            kept.append((metric, recipe, rest))
         except InputError as refusal:
             if not everything:
                 raise
             left_out[metric.name] = str(refusal)
+    worth, hint = evidence(given)
+    if intervals is not None:
+        made = surrounded(made, kept, finished, given, worth, Wanted(intervals, level, draws, seed))
     event = totals[diagram]
     table = bin_table(event)
     assert table is not None
@@ -112,7 +130,8 @@ def evaluate(
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
-        cautions=cautions(given, table, made),
+        cautions=(*cautions(given, table, made), *hint),
+        n_units=worth.units,
         bins=table,
         source=dict(source or {}),
         version=epimeter.__version__,

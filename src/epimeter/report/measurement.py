@@ -58,6 +58,8 @@ class Report:
     """The measurements of one model on one data set."""
 
     n_rows: int
+    n_units: int | None = None
+    """Independent units: rows, or groups of rows that are repeats of one question."""
     n_classes: int
     kind: str
     """What the rows are: events with one probability, or classes reduced to their top label where a metric asks."""
@@ -89,6 +91,7 @@ class Report:
             "epimeter": self.version,
             "source": {name: plain(value) for name, value in self.source.items()},
             "n_rows": self.n_rows,
+            "n_units": self.n_rows if self.n_units is None else self.n_units,
             "n_classes": self.n_classes,
             "kind": self.kind,
             "base_rate": plain(self.base_rate),

@@ -34,6 +34,8 @@ def text(report: Report) -> str:
 def _head(report: Report) -> str:
     name = str(report.source.get("name", ""))
     rows = f"{report.n_rows:,} row{'s' if report.n_rows != 1 else ''}"
+    if report.n_units is not None and report.n_units != report.n_rows:
+        rows += f" of {report.n_units:,} independent units"
     what = f"{report.n_classes} classes, top label" if report.kind == "class probabilities" else report.kind
     used = report.source.get("columns")
     columns = ", ".join(f"{role} = {column}" for role, column in used.items()) if isinstance(used, dict) else ""

@@ -59,7 +59,7 @@ class Atoms:
         """What a row adds here beyond what it adds there; both must be laid out alike."""
         return replace(self, columns=self.columns - other.columns)
 
-    def totals(self, counts: NDArray[np.int32], compiled: bool) -> Integers:
+    def totals(self, counts: NDArray[np.integer[Any]], compiled: bool) -> Integers:
         """The totals of so many copies of each row."""
         if self.order is not None:
             counts = counts[self.order]

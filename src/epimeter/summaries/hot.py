@@ -213,13 +213,6 @@ def weighed(counts, start, columns, into):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def count_draws(uniform, n, counts):  # type: ignore[no-untyped-def]
-    """Count the rows floor(u * n) that random numbers draw."""
-    for j in range(len(uniform)):
-        counts[np.uint64(uniform[j] * n)] += np.int32(1)
-
-
-@njit(nogil=True, cache=True)
 def _moment_block(true, prob, bins, table):  # type: ignore[no-untyped-def]
     """Add the squares and null moments of the residual to `table`: six numbers a bin, in steps (see MomentTotals)."""
     last, width = np.int64(bins - 1), np.float64(bins)

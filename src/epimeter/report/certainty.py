@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measurements with their intervals, and how many independent units stand behind a report."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from epimeter.card import Metric
+from epimeter.errors import EpimeterError, InputError
+from epimeter.inference.intervals import (
+    FEW_UNITS,
+    OPTIONS,
+    OWN_INTERVAL,
+    evidence_of,
+    known_interval,
+    refuse_without_value,
+    shared_intervals,
+)
+from epimeter.inference.spread import Evidence
+from epimeter.report.measurement import Measurement
+from epimeter.results import Interval
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import View
+
+Intervals = Literal["asymptotic", "bootstrap"]
+ENOUGH = 1 << 14
+"""Rows that a report looks at to know how much a score varies: its deviation to half a percent, and no further pass."""
+Plan = Sequence[tuple[Metric[Any], Recipe, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which intervals a report shall have."""
+
+    kind: Intervals
+    level: float
+    draws: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("asymptotic", "bootstrap"):
+            raise InputError(
+                f"intervals must be 'asymptotic', 'bootstrap' or None; got {self.kind!r:.40}", field="intervals"
+            )
+        for name in ("level", "draws", "seed"):
+            OPTIONS[name].refuse("evaluate", getattr(self, name))
+
+
+def evidence(given: View) -> tuple[Evidence, tuple[str, ...]]:
+    """What the rows are worth, and a sentence where the groups cannot be taken for independent units."""
+    groups = given.columns.get("groups")
+    if groups is None or groups.ndim != 1:
+        return Evidence(given.weight, None, given.n_rows, ENOUGH), ()
+    number = len(np.unique(groups))
+    if number < FEW_UNITS:
+        sentence = (
+            f"{number} group{'s are' if number != 1 else ' is'} too few to be independent units: intervals count rows"
+        )
+        return Evidence(given.weight, None, given.n_rows, ENOUGH), (sentence,)
+    return evidence_of(given, groups), ()
+
+
+def surrounded(
+    made: Sequence[Measurement],
+    plan: Plan,
+    finished: Mapping[Recipe, Any],
+    given: View,
+    worth: Evidence,
+    wanted: Wanted,
+) -> list[Measurement]:
+    """The measurements with their intervals; one that has no value, or no population value, stays as it is."""
+    able = {m.metric: m.value for m, (metric, _, _) in zip(made, plan, strict=True) if _has_value(metric)}
+    again = wanted.kind == "bootstrap"
+    found: dict[str, Interval | None] = {}
+    if again:
+        some = [e for e in plan if able.get(e[0].name) is not None and e[0].name not in OWN_INTERVAL]
+        values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
+        drawn = shared_intervals(given, some, values, worth, wanted.level, wanted.draws, wanted.seed)
+        found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
+    worth = dataclasses.replace(worth, looked_at=worth.sample(given))
+    for entry in plan:
+        name = entry[0].name
+        if able.get(name) is not None and (not again or name in OWN_INTERVAL):
+            found[name] = _known(entry, finished, given, worth, wanted.level)
+    return [dataclasses.replace(m, interval=found.get(m.metric)) for m in made]
+
+
+def _has_value(metric: Metric[Any]) -> bool:
+    try:
+        refuse_without_value(metric)
+    except EpimeterError:
+        return False
+    return True
+
+
+def _known(
+    entry: tuple[Metric[Any], Recipe, Mapping[str, Any]],
+    finished: Mapping[Recipe, Any],
+    given: View,
+    worth: Evidence,
+    level: float,
+) -> Interval | None:
+    metric, recipe, rest = entry
+    if worth.units < 2:
+        return None
+    return known_interval(metric, recipe, finished[recipe], given, rest, worth, level)
