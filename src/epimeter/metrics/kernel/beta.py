@@ -19,6 +19,7 @@ from epimeter.summaries.rows import Levels
 from epimeter.views import Multiclass
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @metric(
@@ -73,75 +74,70 @@ def bkde(
         width = loo_width(points, levels.weight)
     else:
         width = chosen(rows, bandwidth, "gaussian", "bkde")
-    total = 0.0
+    kernels, total = _Kernels(points, width), 0.0
     for outcome, present in ((0.0, levels.weight - levels.true), (1.0, levels.true)):
         some = np.flatnonzero(present > 0)
         for block in row_blocks(len(some), len(levels.prob)):
             at = some[block]
-            near = _Neighbours.of(levels, points, at, outcome, present[at], width)
+            mean, pairs = _neighbours(levels, kernels, at, outcome, present[at])
             if debias:
-                error = near.pairs - 2 * levels.prob[at] * near.mean + levels.prob[at] ** 2
+                error = pairs - 2 * levels.prob[at] * mean + levels.prob[at] ** 2
             else:
-                error = np.abs(near.mean - levels.prob[at]) ** norm
+                error = np.abs(mean - levels.prob[at]) ** norm
             total += float(np.sum(present[at] * error))
     return total / n
 
 
-class _Neighbours:
+def _neighbours(
+    levels: Levels, kernels: _Kernels, at: Indices, outcome: float, present: Floats
+) -> tuple[Floats, Floats]:
     """Mean outcome of the other rows around some rows, and mean product of the outcomes of two of them.
 
     The row of largest weight is kept apart and the rest is scaled by its own largest weight: where one neighbour
     dwarfs the others, the pair sums (sum k)^2 - sum k^2 would otherwise cancel to 0.
     """
+    line = np.arange(len(at))
+    log_kernel = kernels.logs[at] @ kernels.scaled
+    log_kernel += kernels.fixed
+    # Rows left at a level, once the row itself is left out. A weight below 1 is left out as a whole.
+    unit = np.minimum(1.0, present)
+    own_count, own_true = levels.weight[at] - unit, levels.true[at] - outcome * unit
+    log_kernel[line[own_count <= 0], at[own_count <= 0]] = -np.inf
+    top = log_kernel.argmax(axis=1)
+    log_top = log_kernel[line, top]
+    count = np.where(top == at, own_count, levels.weight[top])
+    true = np.where(top == at, own_true, levels.true[top])
+    a = np.minimum(1.0, count)
+    taken_true = np.where(true >= a, a, np.where(count - true >= a, 0.0, true))
+    y_top = taken_true / a
+    log_kernel[line[count <= a], top[count <= a]] = -np.inf
+    log_rest = log_kernel.max(axis=1)
+    # Not a single other row: then there is no rest, and no pair either.
+    finite = np.where(np.isfinite(log_rest), log_rest, 0.0)
+    log_kernel -= finite[:, None]
+    kernel = np.exp(log_kernel, out=log_kernel)
+    own, best = kernel[line, at], kernel[line, top]
+    rest = kernel @ levels.weight - own * unit - best * a
+    rest_true = kernel @ levels.true - own * outcome * unit - best * taken_true
+    np.square(kernel, out=kernel)
+    square = kernel @ levels.weight - own**2 * unit - best**2 * a
+    square_true = kernel @ levels.true - own**2 * outcome * unit - best**2 * taken_true
+    s = np.exp(np.minimum(log_rest - log_top, 0.0))
+    mean = (a * y_top + s * rest_true) / (a + s * rest)
+    # Both pair sums divided by s; a (a - 1) differs from 0 for fractional weights only.
+    alone = np.divide(a * (a - 1), s, out=np.zeros_like(a), where=(a < 1) & (s > 0))
+    upper = alone * y_top + 2 * a * y_top * rest_true + s * (rest_true**2 - square_true)
+    lower = alone + 2 * a * rest + s * (rest**2 - square)
+    return mean, np.divide(upper, lower, out=mean**2, where=lower > 0)
 
-    def __init__(self, mean: Floats, pairs: Floats) -> None:
-        self.mean = mean
-        self.pairs = pairs
 
-    @classmethod
-    def of(
-        cls, levels: Levels, points: Floats, at: NDArray[np.intp], outcome: float, present: Floats, width: float
-    ) -> _Neighbours:
-        line = np.arange(len(at))
-        log_kernel = log_points(points[at]) @ (points.T / width) + constants(points, width)
-        count = np.broadcast_to(levels.weight, log_kernel.shape).copy()
-        true = np.broadcast_to(levels.true, log_kernel.shape).copy()
-        unit = np.minimum(1.0, present)
-        count[line, at] -= unit
-        true[line, at] -= outcome * unit
-        top, a, y_top, log_top = cls._take_largest(log_kernel, count, true, line)
-        del top
-        shown = np.where(count > 0, log_kernel, -np.inf)
-        log_rest = shown.max(axis=1)
-        kernel = np.exp(
-            np.where(count > 0, log_kernel - np.where(np.isfinite(log_rest), log_rest, 0.0)[:, None], -np.inf)
-        )
-        s = np.exp(np.minimum(log_rest - log_top, 0.0))
-        weighted = count * kernel
-        rest, rest_true = weighted.sum(axis=1), (true * kernel).sum(axis=1)
-        square, square_true = (weighted * kernel).sum(axis=1), (true * kernel * kernel).sum(axis=1)
-        mean = (a * y_top + s * rest_true) / (a + s * rest)
-        # Divided by the scale s of the rest; a (a - 1) is 0 unless weights are fractions.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.where(a < 1, a * (a - 1) / np.where(s > 0, s, 1.0), 0.0)
-            upper = own * y_top + 2 * a * y_top * rest_true + s * (rest_true**2 - square_true)
-            lower = own + 2 * a * rest + s * (rest**2 - square)
-            pairs = np.where(lower != 0, upper / np.where(lower != 0, lower, 1.0), mean**2)
-        return cls(mean, pairs)
+class _Kernels:
+    """What the kernels of all levels have in common at one bandwidth."""
 
-    @staticmethod
-    def _take_largest(
-        log_kernel: Floats, count: Floats, true: Floats, line: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], Floats, Floats, Floats]:
-        """Take one row of the level of largest weight out of `count` and `true`: its level, weight, outcome, log k."""
-        top = np.where(count > 0, log_kernel, -np.inf).argmax(axis=1)
-        remaining, came_true = count[line, top], true[line, top]
-        a = np.minimum(1.0, remaining)
-        share = np.clip(came_true, 0.0, a)
-        whole = np.where(came_true >= a, a, np.where(remaining - came_true >= a, 0.0, share))
-        count[line, top] -= a
-        true[line, top] -= whole
-        return top, a, whole / a, log_kernel[line, top]
+    def __init__(self, points: Floats, width: float) -> None:
+        self.logs = log_points(points)
+        self.scaled = points.T / width
+        self.fixed = constants(points, width)
 
 
 @metric(

@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 
 LEAST = 1e-12
 """Entries of c_j are clipped to this inside the power, so that an isolated 0 or 1 still has neighbours."""
-BLOCK = 1 << 21
-"""Kernel entries held at a time."""
+BLOCK = 1 << 16
+"""Kernel entries held at a time: they stay in the cache."""
 
 
 def pairs_of(prob: Floats) -> Floats:
@@ -52,17 +52,18 @@ def loo_width(points: Floats, weight: Floats) -> float:
     grid = np.concatenate([np.logspace(-5, -1, 15), np.linspace(0.2, 1, 5)])
     score = np.zeros(len(grid))
     logs = log_points(points)
-    fixed = [constants(points, float(width)) for width in grid]
-    unit = np.minimum(1.0, weight)
     with np.errstate(divide="ignore"):
-        log_weight, log_rest = np.log(weight), np.log(weight - unit)
+        log_weight, log_rest = np.log(weight), np.log(weight - np.minimum(1.0, weight))
+    fixed = [constants(points, float(width)) + log_weight for width in grid]
     for rows in row_blocks(len(points), len(points)):
         product = logs[rows] @ points.T
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         for number, width in enumerate(grid):
-            log_kernel = product / width + fixed[number] + log_weight
+            log_kernel = product / width
+            log_kernel += fixed[number]
             log_kernel[own] += log_rest[rows] - log_weight[rows]
             top = log_kernel.max(axis=1)
-            total = top + np.log(np.exp(log_kernel - top[:, None]).sum(axis=1))
+            log_kernel -= top[:, None]
+            total = top + np.log(np.exp(log_kernel, out=log_kernel).sum(axis=1))
             score[number] += np.sum(weight[rows] * total)
     return float(grid[np.argmax(score)])

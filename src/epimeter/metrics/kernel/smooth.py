@@ -142,6 +142,8 @@ class Smoothed:
 
     def error(self, scale: float) -> float:
         """The integral of the absolute smoothed residual."""
+        if self.residual is not None and not len(self.residual):
+            return 0.0
         if self.residual is not None and (self._apart(scale) or scale < FINEST):
             return self._narrow(scale)
         terms = math.ceil(_TERMS / scale) + 1
