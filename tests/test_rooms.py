@@ -10,6 +10,7 @@ ORDER = (
     "errors",
     "limits",
     "readers",
+    "doubts",
     "matrix_scan",
     "views",
     "summaries",

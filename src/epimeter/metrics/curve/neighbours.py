@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.doubts import ROW_SUM_TOLERANCE
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.results import Result
 from epimeter.summaries import Rows
-from epimeter.views import ROW_SUM_TOLERANCE, Multiclass
+from epimeter.views import Multiclass
 
 Floats = NDArray[np.float64]
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.doubts import check_finite, numbers, refuse
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.metrics.point.distance import Norm, power_mean
 from epimeter.summaries import Rows
 from epimeter.summaries.sums import row_mean
-from epimeter.views import Binary, Multiclass, View, _check_finite, _numbers, _refuse
+from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +86,7 @@ def _copies(perturbed: Any, view: View) -> Floats:
             "consistency_calibration needs perturbed=…: what the model says on perturbed copies of each input",
             field="perturbed",
         )
-    scores = _numbers(perturbed, "perturbed").astype(np.float64, copy=False)
+    scores = numbers(perturbed, "perturbed").astype(np.float64, copy=False)
     if scores.ndim == 1:
         scores = scores[:, None]
     n_rows, n_classes = view.n_rows, view.n_classes
@@ -94,7 +95,7 @@ def _copies(perturbed: Any, view: View) -> Floats:
     if not (flat or deep) or scores.shape[1] == 0:
         wanted = f"({n_rows}, M) or ({n_rows}, M, {n_classes})" if isinstance(view, Multiclass) else f"({n_rows}, M)"
         raise InputError(f"perturbed must have shape {wanted}; got {np.shape(perturbed)}", field="perturbed")
-    _check_finite(scores, "perturbed")
+    check_finite(scores, "perturbed")
     return scores
 
 
@@ -105,7 +106,7 @@ def _vote_shares(scores: Floats, view: Multiclass) -> Floats:
         vote = scores.argmax(axis=2)
     else:
         bad = (scores < 0) | (scores >= n_classes) | (scores != np.floor(scores))
-        _refuse(bad, scores, "perturbed", f"must hold class numbers from 0 to {n_classes - 1}")
+        refuse(bad, scores, "perturbed", f"must hold class numbers from 0 to {n_classes - 1}")
         vote = scores.astype(np.intp)
     cell = np.arange(n_rows)[:, None] * n_classes + vote
     votes = np.bincount(cell.ravel(), minlength=n_rows * n_classes).reshape(n_rows, n_classes)
@@ -182,7 +183,7 @@ def _interval_middle(predictions: Any, residuals: Any, n_rows: int, coverage: fl
             f"loo_residuals must be a vector with one residual per training point; got shape {residual.shape}",
             field="loo_residuals",
         )
-    _refuse(residual < 0, residual, "loo_residuals", "must be absolute values")
+    refuse(residual < 0, residual, "loo_residuals", "must be absolute values")
     prediction = _finite(predictions, "loo_predictions", (n_rows, len(residual)))
     upper = np.quantile(prediction + residual, 1 - (1 - coverage) / 2, axis=1)
     lower = np.quantile(prediction - residual, (1 - coverage) / 2, axis=1)
@@ -190,8 +191,8 @@ def _interval_middle(predictions: Any, residuals: Any, n_rows: int, coverage: fl
 
 
 def _finite(values: Any, name: str, shape: tuple[int, ...] | None) -> Floats:
-    array = _numbers(values, name).astype(np.float64, copy=False)
+    array = numbers(values, name).astype(np.float64, copy=False)
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} must have shape {shape}; got {array.shape}", field=name)
-    _check_finite(np.atleast_1d(array), name)
+    check_finite(np.atleast_1d(array), name)
     return array

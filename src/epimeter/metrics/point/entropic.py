@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
 from epimeter.metrics.point.spiegelhalter import two_sided
 from epimeter.results import Result
@@ -19,7 +20,7 @@ from epimeter.summaries.logarithm import log
 from epimeter.summaries.means import in_hot_loop
 from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
-from epimeter.views import Binary, View, _check_finite, _numbers
+from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
 Variant = Literal["general", "true_vs_rest"]
@@ -219,12 +220,12 @@ def ecd_gaussian(y_true: Any, y_prob: Any, *, variance: Any = 1.0) -> GaussianDi
 
 def _state(values: Any, name: str) -> Floats:
     """Finite numbers of any shape that hold at least one."""
-    array = _numbers(values, name).astype(np.float64, copy=False)
+    array = numbers(values, name).astype(np.float64, copy=False)
     if name != "variance" and array.ndim not in (1, 2):
         raise InputError(f"{name} must have one or two dimensions; got {array.ndim}", field=name)
     if array.size == 0:
         raise InputError(f"{name} must have at least one row and one component; got shape {array.shape}", field=name)
-    _check_finite(np.atleast_1d(array), name)
+    check_finite(np.atleast_1d(array), name)
     return array
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf, Rows
-from epimeter.views import View, _check_finite, _numbers
+from epimeter.views import View
 
 Floats = NDArray[np.float64]
 Factor = Annotated[float, Between(0, math.inf, open_high=True)]
@@ -59,14 +60,14 @@ def _quadratic_form(weights: Any, n_rows: int) -> Any:
     """W, with its shape and its numbers checked; a scipy.sparse matrix stays sparse."""
     if hasattr(weights, "tocsr"):
         form = weights.tocsr()
-        numbers = _numbers(form.data, "weights")
+        entries = numbers(form.data, "weights")
     else:
-        form = numbers = _numbers(weights, "weights").astype(np.float64, copy=False)
+        form = entries = numbers(weights, "weights").astype(np.float64, copy=False)
     if form.shape not in ((n_rows,), (n_rows, n_rows)):
         raise InputError(
             f"weights must have shape ({n_rows},) or ({n_rows}, {n_rows}); got {form.shape}", field="weights"
         )
-    _check_finite(numbers, "weights")
+    check_finite(entries, "weights")
     return form
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.doubts import check_finite, numbers, refuse
 from epimeter.errors import InputError
 from epimeter.metrics.point.brier import square_errors
 from epimeter.metrics.point.distance import row_absolute_errors
@@ -19,7 +20,7 @@ from epimeter.metrics.point.ordinal import ranked_squares
 from epimeter.metrics.point.power import spherical
 from epimeter.summaries import Rows
 from epimeter.summaries.sums import row_mean
-from epimeter.views import Multiclass, View, _check_finite, _numbers, _refuse
+from epimeter.views import Multiclass, View
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +62,8 @@ def reference_forecast(forecast: View, reference: Any) -> Multiclass:
     n_rows, n_classes = forecast.n_rows, forecast.n_classes
     if reference is None:
         return _constant(forecast, class_frequencies(forecast))
-    given = _numbers(reference, "reference").astype(np.float64, copy=False)
-    _check_finite(np.atleast_1d(given), "reference")
+    given = numbers(reference, "reference").astype(np.float64, copy=False)
+    check_finite(np.atleast_1d(given), "reference")
     if ((given < 0) | (given > 1)).any():
         worst = given[(given < 0) | (given > 1)].flat[0]
         raise InputError(f"reference must lie in [0, 1]; got {worst:g}", field="reference")
@@ -82,7 +83,7 @@ def reference_forecast(forecast: View, reference: Any) -> Multiclass:
             field="reference",
         )
     sums = np.atleast_1d(given.sum(axis=-1))
-    _refuse(np.abs(sums - 1) > 1e-6, sums, "reference", "must sum to 1 within 1e-6 over the classes")
+    refuse(np.abs(sums - 1) > 1e-6, sums, "reference", "must sum to 1 within 1e-6 over the classes")
     if given.ndim == 1:
         return _constant(forecast, given)
     return Multiclass(forecast.true.astype(np.intp), given, forecast.weight)
