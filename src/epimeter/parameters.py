@@ -43,6 +43,7 @@ class Parameter:
         """Raise when the value is not allowed; the one place where parameters are doubted."""
         if value is None and (self.optional or self.default is None):
             return
+        value = self.settled(value)
         if isinstance(value, str) and self.words:
             if value in self.words:
                 return
@@ -56,7 +57,7 @@ class Parameter:
         elif number and (float in self.kinds or int in self.kinds):
             if math.isnan(value):
                 raise self._error(metric, "must be a number; got nan")
-        elif self.kinds and not isinstance(value, self.kinds):
+        elif self.kinds and (isinstance(value, bool | np.bool_) or not isinstance(value, self.kinds)):
             raise self._error(metric, f"must be {self._wanted()}; got {value!r:.60}")
         elif self.words and not self.kinds:
             raise self._error(metric, f"must be one of {', '.join(self.words)}; got {value!r:.60}")
@@ -64,9 +65,13 @@ class Parameter:
             raise self._error(metric, f"must be {self.limit}; got {value!r}")
 
     def settled(self, value: Any) -> Any:
-        """An allowed value in its own type: 10.0 where a whole number is meant is 10."""
+        """A value in its own type: 10.0 where a whole number is meant is 10, "inf" where a number is meant is infinite."""
+        if isinstance(value, str) and value in ("inf", "-inf") and float in self.kinds:  # JSON has no other way to say it
+            return float(value)
         whole = int in self.kinds and float not in self.kinds
-        return int(value) if whole and isinstance(value, float | np.number) and not isinstance(value, bool) else value
+        if whole and isinstance(value, float | np.number) and math.isfinite(value) and value == math.floor(value):
+            return int(value)
+        return value
 
     def _error(self, metric: str, text: str) -> InputError:
         return InputError(f"{self.name} of {metric} {text}", field=self.name)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -148,7 +149,7 @@ def ece_fott(
     bins: Count | Literal["cv"] = "cv",
     binning: SweepCut = "mass",
     slope: Annotated[float, Between(0, 1)] = 1.0,
-    norm: Annotated[float, AtLeast(1)] = 1.0,
+    norm: Annotated[float, Between(1, math.inf, open_high=True)] = 1.0,
     folds: Count = 10,
     max_bins: Count = 40,
 ) -> FittedError:

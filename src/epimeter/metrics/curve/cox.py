@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import Above
+from epimeter.limits import Between
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit
 from epimeter.metrics.curve.logistic import (
     Space,
@@ -24,7 +25,7 @@ from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
 
-Norm = Annotated[float, Above(0)]
+Norm = Annotated[float, Between(0, math.inf, open_low=True, open_high=True)]
 
 FIT_ON_TEST = (
     "Kängsepp, Valk and Kull 2022, 2025 (On the usefulness of the fit-on-the-test view); Lane 2025 s5.10, eq 40"
