@@ -359,7 +359,7 @@ def test_too_few_rows_and_other_powers_are_refused():
     ):
         with pytest.raises(UndefinedMetricError):
             call()
-    with pytest.raises(InputError):
+    with pytest.raises(UndefinedMetricError, match="smaller k"):
         m.ecmmd([1, 0], [0.3, 0.4], k=2)
     for infinite in (m.mmce, m.smece, m.skce_b, m.lsece, m.kernel_curve, m.dkde):
         with pytest.raises(InputError, match="finite"):

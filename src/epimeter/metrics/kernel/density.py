@@ -30,7 +30,6 @@ WIDE = 1000.0
     family="kernel",
     reads=Ordered(),
     range=(0.0, 1.0),
-    ideal=0.0,
     direction="lower",
     equation=r"\int_0^1\big|t-\hat y(t)\big|^{norm}\,\tilde c(t)\,dt,\quad \tilde c(t)=\frac1N\sum_iK(t,c_i),\ "
     r"\hat y(t)=\frac{\sum_iy_iK(t,c_i)}{\sum_iK(t,c_i)},\ K(t,c)=\sum_{m\in\mathbb Z}\big[\kappa(t-c-2m)+"
@@ -40,7 +39,7 @@ WIDE = 1000.0
         "K": "triweight reflected at 0 and 1, so that the density integrates to 1",
     },
     source="Zhang, Kailkhura and Han 2020 ICML (Mix-n-Match); Lane 2025 s5.4 eq 78-79 (79 corrected)",
-    pitfalls="The bandwidth is the kernel's standard deviation; taken as its half-width, as eq 78 prints it, it would "
+    pitfalls="Smoothing alone moves the value: certain and right forecasts do not score 0. The bandwidth is the kernel's standard deviation; taken as its half-width, as eq 78 prints it, it would "
     "smooth three times less. The authors' code takes the spread of the positives only.",
     aliases=("kde-ece", "mix-n-match ece"),
 )

@@ -38,8 +38,8 @@ def constants(points: Floats, width: float) -> Floats:
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Rows in blocks whose kernel entries fit `BLOCK`."""
-    step = max(1, BLOCK // n_columns)
+    """Rows in blocks whose kernel entries fit `BLOCK`, but not so few that a product of matrices is slow."""
+    step = max(32, BLOCK // n_columns)
     for start in range(0, n_rows, step):
         yield slice(start, min(n_rows, start + step))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.errors import InputError
+from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.kernel.local import feature_matrix
 from epimeter.results import Result
@@ -80,7 +80,7 @@ def ecmmd(
 
     n, k = view.n_rows, int(k)
     if k >= n:
-        raise InputError(f"k of ecmmd must be less than the number of rows, {n}; got {k}", field="k")
+        raise UndefinedMetricError(f"ecmmd needs more rows than neighbours: k = {k}, rows = {n}. Pass a smaller k")
     prob = view.prob.astype(np.float64)
     if isinstance(view, Binary):
         prob = prob[:, None]

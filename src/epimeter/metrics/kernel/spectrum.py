@@ -64,13 +64,11 @@ def _inverted(lam: Floats, variance: float, q: float, upper: bool) -> float:
     peak = float(log_integrand(np.array([complex(c)]))[0].real)
     while start < 1 << 22:
         x = step * (np.arange(start, start + 256) + 0.5)
-        if variance > 0:
-            root = np.sqrt(x * x + vertex * vertex)
-            aside, slope = 0.5 * (root - vertex), 0.5 * x / root
-        else:
-            aside, slope = bend * x * x, 2 * bend * x
-        s = c + width * (side * aside + 1j * x)
-        terms = (np.exp(log_integrand(s) - peak) * width * (1 - 1j * side * slope)).real
+        root = np.sqrt(x * x + vertex * vertex)
+        aside = 0.5 * (root - vertex) if variance > 0 else bend * x * x
+        slope = 0.5 * x / root if variance > 0 else 2 * bend * x
+        place = np.asarray(c + width * (side * aside + 1j * x), np.complex128)
+        terms = (np.exp(log_integrand(place) - peak) * width * (1 - 1j * side * slope)).real
         total += float(np.sum(terms))
         start += 256
         if np.abs(terms[-16:]).max() < 1e-17 * width:
