@@ -20,8 +20,21 @@ COMMANDS = {
     "evaluate": "epimeter.cli.evaluate",
     "passport": "epimeter.cli.passport",
     "draw": "epimeter.cli.draw",
+    "test": "epimeter.cli.test",
+    "compare": "epimeter.cli.compare",
+    "plan": "epimeter.cli.plan",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
+    "serve": "epimeter.cli.serve",
+    "keys": "epimeter.cli.keys",
+    "preregister": "epimeter.cli.preregister",
+    "certify": "epimeter.cli.certify",
+    "verify": "epimeter.cli.verify",
+    "reproduce": "epimeter.cli.reproduce",
+    "disclose": "epimeter.cli.disclose",
+    "revoke": "epimeter.cli.revoke",
+    "export": "epimeter.cli.export",
+    "log": "epimeter.cli.log",
 }
 """Command and the module that holds it; a module is loaded when its command is typed."""
 
@@ -50,7 +63,13 @@ def epimeter() -> None:
     epimeter evaluate FILE            measure predictions in a file
     epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
     epimeter passport FILE            the epistemic passport, as JSON or PDF
+    epimeter test FILE                is the model calibrated; is its error at most tau
+    epimeter compare A B              do models differ, on the same rows or on different ones
+    epimeter plan --expected-ece E    how many rows make a verdict firm
     epimeter metrics [NAME]           all metrics, or the card of one
+    epimeter keys init FOLDER         become an issuer; then certify FILE, revoke ID, log publish
+    epimeter verify CERT --key KEY    is a certificate authentic, current, consistent
+    epimeter reproduce CERT DATA      compute it again from the data and compare every byte
     """
 
 

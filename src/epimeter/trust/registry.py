@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,18 +29,16 @@ from epimeter.standards.ers import ers_next_evaluation
 from epimeter.standards.schedule import certificate_status
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, Assessment, Subject, Terms, draft
-from epimeter.trust.entries import issued_entry, log_entry, read_entry, system_digest
-from epimeter.trust.envelope import Envelope, embed, extract, seal
-from epimeter.trust.key_file import write_whole
-from epimeter.trust.key_ring import KeyRing
+from epimeter.trust.entries import issued_entry, log_entry, system_digest
+from epimeter.trust.envelope import Envelope, embed, seal
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
 from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
-from epimeter.trust.root import TrustRoot, sign_root
+from epimeter.trust.root import TrustRoot
 from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
-from epimeter.trust.tiles import bundles_of, tiles_of
+from epimeter.trust.succession import key_entry, newest_root, put, renew_root, signing_key
 
 ROOT_LIFE = timedelta(days=3650)
 STATUS_LIFE = timedelta(days=7)
@@ -68,11 +66,13 @@ class Signers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Issued:
-    """A certificate as handed out, and what the registry noticed on the way."""
+class Outcome:
+    """What became of an evaluation: the certificate as handed out or, without one, the obstacles; the attempt counts."""
 
     id: str
-    data: bytes
+    attempt: int
+    certificate: bytes | None
+    obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -113,6 +113,7 @@ class Registry:
                 store.generate(role, passphrase, at, name=name)
         if not roots.ring.keys("root"):
             roots.generate("root", passphrase, at)
+        renew_root(folder, passphrase, at, root_folder=root_folder)
         log_key = store.signer("log", passphrase, at)
         status_key = store.signer("status", passphrase, at)
         list_id = f"{issuer.rstrip('/')}/status/1"
@@ -128,7 +129,7 @@ class Registry:
             connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
             connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))
             return [
-                *(_key_entry("key.added", record.id, record.role, at) for record in (*store.ring, *roots.ring)),
+                *(key_entry("key.added", record.id, record.role, at) for record in (*store.ring, *roots.ring)),
                 _list_entry(first, sealed, at),
             ]
 
@@ -136,7 +137,6 @@ class Registry:
             log.append_beside(begin, log_key, at)
         (folder / "new-log.db").rename(folder / "log.db")
         made = cls(folder)
-        made.renew_root(passphrase, at, root_folder=root_folder)
         made.write_status()
         return made
 
@@ -152,15 +152,8 @@ class Registry:
 
     def signers(self, passphrase: str, at: datetime) -> Signers:
         """The private keys to sign with now."""
-        issuer, log, status = (self._signer(role, passphrase, at) for role in ("issuer", "log", "status"))
+        issuer, log, status = (signing_key(self.folder, role, passphrase, at) for role in ("issuer", "log", "status"))
         return Signers(issuer=issuer, log=log, status=status)
-
-    def _signer(self, role: str, passphrase: str, at: datetime) -> Signer:
-        # A key signs only what strangers can verify: it must be in the published trust root, and in force here. So a
-        # rotation that was interrupted does no harm; the old key goes on until a root knows the new one.
-        able = {record.id for record in self.store.ring if record.role == role and record.can_sign(at)}
-        known = KeyRing(tuple(record for record in self.root().ring if record.id in able))
-        return self.store.open(known.signing(role, at).id, passphrase)
 
     def preregister(self, subject: Subject, plan: Plan, signers: Signers, at: datetime) -> str:
         """Sign and log a pre-registration; gives its id."""
@@ -187,23 +180,24 @@ class Registry:
         registered: str | None = None,
         conducted_by: str = "self_submitted",
         report: bytes | None = None,
-    ) -> Issued:
+    ) -> Outcome:
         """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
 
-        A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged and
-        the reason raised.
+        A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged all
+        the same.
         """
         identity = new_id(CERTIFICATE, at.year)
         system = system_digest(subject.to_json())
         promise = None if registered is None else self.registration(registered)
         missed = () if promise is None else kept(promise[1], subject.to_json(), found.level, found.sample_size)
         obstacles = (*found.obstacles, *missed)
-        issued: dict[str, Any] = {}
+        attempts: list[int] = []
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
             (attempt,) = connection.execute(
                 "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
             ).fetchone()
+            attempts.append(attempt)
             connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
             result = log_entry(
                 "evaluation.result",
@@ -255,7 +249,6 @@ class Registry:
                     canonical_json(document),
                 ),
             )
-            issued["id"] = identity
             return entries
 
         notes = self._notes(subject)
@@ -263,11 +256,11 @@ class Registry:
         self._audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
         self.log.append_beside(issue, signers.log, at)
         if obstacles:
-            raise InputError(f"no certificate can be issued: {'; '.join(obstacles)}")
+            return Outcome(id=identity, attempt=attempts[0], certificate=None, obstacles=obstacles, notes=notes)
         data = self.certificate(identity)
         self._write(f"certificates/{identity}.json", data)
         self.write_status()
-        return Issued(id=identity, data=data, notes=notes)
+        return Outcome(id=identity, attempt=attempts[0], certificate=data, notes=notes)
 
     def certificate(self, identity: str) -> bytes:
         """A certificate as it was handed out: signed document and proof, made again from the log."""
@@ -367,72 +360,9 @@ class Registry:
             for identity, organization, level, issued, index, place in rows
         ]
 
-    def rotate(self, role: str, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> str:
-        """A successor for the key of a role, in the log and in a new trust root; gives its id."""
-        log_key = self._signer("log", passphrase, at)
-        key = self.store.rotate(role, passphrase, at)
-        self.log.append([_key_entry("key.added", key.public.id, role, at)], log_key, at)
-        self.renew_root(passphrase, at, root_folder=root_folder)
-        return key.public.id
-
-    def end_key(
-        self, key_id: str, reason: str, passphrase: str, at: datetime, *, root_folder: Path | str | None = None
-    ) -> None:
-        """Retire a key, or record that it is compromised, in the log and in a new trust root."""
-        record = next((one for one in self.store.ring if one.id == key_id), None)
-        if record is None:
-            raise InputError(f"no key {key_id[:12]!r} is in the key store", field="key")
-        end = {"retired": self.store.retire, "compromised": self.store.compromise}[reason]
-        end(key_id, at)
-        log_key = self.store.signer("log", passphrase, at)
-        self.log.append([_key_entry(f"key.{reason}", key_id, record.role, at)], log_key, at)
-        self.renew_root(passphrase, at, root_folder=root_folder)
-
     def root(self) -> TrustRoot:
         """The newest trust root."""
-        data = (self.folder / "trust-root.json").read_bytes()
-        return TrustRoot.from_document(load_canonical(Envelope.from_json(data).payload))
-
-    def renew_root(self, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> TrustRoot:
-        """The next version of the trust root, with the keys as they are now."""
-        roots = KeyStore(root_folder or self.folder / "root")
-        path = self.folder / "trust-root.json"
-        version = self.root().version + 1 if path.exists() else 1
-        root = TrustRoot(
-            version=version,
-            issued_at=at,
-            expires_at=at + ROOT_LIFE,
-            threshold=1,
-            ring=KeyRing((*roots.ring, *self.store.ring)),
-        )
-        signed = sign_root(root, roots.signer("root", passphrase, at)).to_json()
-        self._write(f"trust-root-{version}.json", signed)
-        self._write("trust-root.json", signed)
-        return root
-
-    def publish(self, target: Path | str, at: datetime) -> int:
-        """Everything strangers need, as files that any web server can serve; gives the number of files written.
-
-        Tiles never change, so those that lie there already are left; the checkpoint is written last.
-        """
-        target, size = Path(target), self.log.size
-        files: dict[str, Callable[[], bytes]] = {}
-        for tile in (*tiles_of(size), *bundles_of(size)):
-            files[f"log/{tile.path}"] = lambda path=tile.path: self.log.tile(path)  # type: ignore[misc]
-        written = 0
-        for name, content in files.items():
-            if not (target / name).exists():
-                _put(target / name, content())
-                written += 1
-        fixed = {
-            "status/1": self.status_file(),
-            "trust-root.json": (self.folder / "trust-root.json").read_bytes(),
-            ".well-known/jwks.json": canonical_json(self.store.ring.to_jwks(at)),
-            "log/checkpoint": self.log.checkpoint(size).to_bytes(),
-        }
-        for name, data in fixed.items():
-            _put(target / name, data)
-        return written + len(fixed)
+        return newest_root(self.folder)
 
     def _change(
         self,
@@ -474,39 +404,16 @@ class Registry:
             log.append([canonical_json(dict(event))], signers.log, at)
 
     def _write(self, name: str, data: bytes) -> None:
-        _put(self.folder / name, data)
+        put(self.folder / name, data)
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with _reading(self.folder / "log.db") as connection:
             return connection.execute(query, values).fetchall()
 
 
-def undone(entries: Sequence[bytes], statuses: StatusList) -> list[str]:
-    """Revocations in the log that the status list does not show: one sentence each. A list that forgets is a lie."""
-    found = []
-    for number, data in enumerate(entries):
-        entry = read_entry(data)
-        if entry["type"] == "certificate.revoked" and entry.get("list") == statuses.id:
-            word = statuses.status(entry["index"])
-            if word != "REVOKED":
-                found.append(
-                    f"entry {number} revoked {entry['id']}; version {statuses.version} of the list says {word}"
-                )
-    return found
-
-
-def stored_envelope(document: bytes) -> Envelope:
-    """The DSSE envelope of a certificate's bytes."""
-    return extract(load_canonical(document), KIND)
-
-
 def _statuses(connection: sqlite3.Connection) -> StatusList:
     (envelope,) = connection.execute("SELECT envelope FROM status_lists ORDER BY version DESC LIMIT 1").fetchone()
     return StatusList.from_document(load_canonical(Envelope.from_json(envelope).payload))
-
-
-def _key_entry(kind: str, key_id: str, role: str, at: datetime) -> bytes:
-    return log_entry(kind, key_id, to_moment(at), role=role)
 
 
 def _list_entry(statuses: StatusList, sealed: Envelope, at: datetime) -> bytes:
@@ -518,14 +425,6 @@ def _list_entry(statuses: StatusList, sealed: Envelope, at: datetime) -> bytes:
         key_id=sealed.signatures[0].key_id,
         version=statuses.version,
     )
-
-
-def _put(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise LogError(f"{path.parent} cannot be made: {fault.strerror or fault}") from None
-    write_whole(path, data, mode=0o644)
 
 
 @contextmanager

@@ -60,6 +60,8 @@ TITLES = (
     "status list",
     "numbers agree",
 )
+DOUBLES = ("metrics", "evidence")
+"""The only fields whose shape admits numbers that are not whole."""
 EXITS = {"VALID": 0, "STATUS_UNKNOWN": 4, "UNTRUSTED_KEY": 3, "NOT_LOGGED": 3}
 """Exit codes by word; INVALID(malformed) is 2, whatever else is 1."""
 NOT_PROVEN = (
@@ -278,7 +280,7 @@ def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], by
         )
     took(3, "algorithm Ed25519")
     check_shape(document, SHAPE, "", absent=("transparency",))  # 4.
-    members = {name: f'"{name}":{canonical_text(document[name])}' for name in sorted(document)}
+    members = {name: f'"{name}":{canonical_text(document[name], doubles=name in DOUBLES)}' for name in sorted(document)}
     if _joined(members.values()) != data:
         raise malformed("a certificate must be in canonical form (RFC 8785), as handed out, not printed otherwise")
     took(4, "exactly the fields of a certificate, canonically written")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter certify FILE``: predictions in, signed certificate out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from epimeter.cli.passphrase import passphrase, passphrase_option
+from epimeter.cli.trusted import moment_of
+
+FOLDER = click.option(
+    "--issuer",
+    "folder",
+    type=click.Path(exists=True, file_okay=False),
+    default=lambda: os.environ.get("EPIMETER_ISSUER", "."),
+    help="Folder of the issuer, made by epimeter keys init; by default $EPIMETER_ISSUER.",
+)
+
+
+def subject_options(command: Any) -> Any:
+    """The options that name a system."""
+    options = (
+        click.option("--organization", required=True, help="Who answers for the system."),
+        click.option("--system", "system_id", required=True, help="The system's name."),
+        click.option("--system-version", required=True, help="Its version."),
+        click.option(
+            "--domain",
+            type=click.Choice(["medical", "legal", "financial", "code", "general"]),
+            default="general",
+            show_default=True,
+        ),
+        click.option("--digest", "digests", multiple=True, metavar="SHA256", help="SHA-256 of a model file, in hex."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@FOLDER
+@subject_options
+@click.option("--registration", help="Id of the pre-registration that this evaluation keeps.")
+@click.option(
+    "--report", type=click.Path(exists=True, dir_okay=False), help="A report or PDF that the signature covers."
+)
+@click.option(
+    "--conducted-by",
+    type=click.Choice(["self_submitted", "issuer", "third_party"]),
+    default="self_submitted",
+    show_default=True,
+    help="Who ran the evaluation.",
+)
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the certificate here too.")
+@passphrase_option
+def certify(
+    file: str,
+    folder: str,
+    organization: str,
+    system_id: str,
+    system_version: str,
+    domain: str,
+    digests: tuple[str, ...],
+    registration: str | None,
+    report: str | None,
+    conducted_by: str,
+    columns: tuple[str, ...],
+    assume_utc: bool,
+    output: str | None,
+    passphrase_file: str | None,
+) -> None:
+    """Evaluate the predictions in FILE after ONTO-ERS and issue a certificate for the level they earn.
+
+    The data need timestamps over at least seven days, 1,000 rows and eight of ten confidence bins. Every attempt is
+    logged, those that fail too; the certificate says which attempt it was.
+    """
+    from epimeter.readers import read
+    from epimeter.trust.assessing import assess
+    from epimeter.trust.certificate import Subject
+    from epimeter.trust.key_file import write_whole
+    from epimeter.trust.registry import Registry
+
+    at = moment_of(None)
+    subject = Subject(
+        organization=organization,
+        system_id=system_id,
+        system_version=system_version,
+        domain=domain,
+        digests=tuple(digest.lower() for digest in digests),
+    )
+    with Registry(folder) as registry:
+        signers = registry.signers(passphrase(passphrase_file), at)
+        named = dict(column.split("=", 1) for column in columns if "=" in column)
+        found = assess(read(file, columns=named or None), domain=domain, at=at, assume_utc=assume_utc)
+        outcome = registry.certify(
+            found,
+            subject,
+            signers,
+            at,
+            registered=registration,
+            conducted_by=conducted_by,
+            report=None if report is None else Path(report).read_bytes(),
+        )
+    for note in outcome.notes:
+        click.echo(f"epimeter: mind: {note}", err=True)
+    if outcome.certificate is None:
+        reasons = "; ".join(outcome.obstacles)
+        click.echo(f"epimeter: no certificate can be issued: {reasons}. Attempt {outcome.attempt} is logged.", err=True)
+        raise click.exceptions.Exit(1)
+    if output is not None:
+        write_whole(Path(output), outcome.certificate, mode=0o644)
+    where = output or f"{folder}/certificates/{outcome.id}.json"
+    click.echo(f"{outcome.id}: level {found.level}, ERS {found.ers}, {found.assurance}; {where}")

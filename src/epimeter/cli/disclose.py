@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter disclose CERT DATA --record ID``: show one record, prove it, keep the others hidden."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("--record", required=True, metavar="ID", help="The id of the record to show.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
+def disclose(certificate: str, data: str, record: str, columns: tuple[str, ...], output: str | None) -> None:
+    """Write one record of the certified DATA with its proof; epimeter verify CERT --record FILE checks it."""
+    from epimeter.errors import VerificationError
+    from epimeter.readers import read
+    from epimeter.trust.assessing import record_columns
+    from epimeter.trust.certificate import SHAPE
+    from epimeter.trust.disclosure import check_disclosure
+    from epimeter.trust.disclosure import disclose as show
+    from epimeter.trust.key_file import write_whole
+    from epimeter.trust.shape import check_shape
+    from epimeter.trust.strict_json import load_json
+
+    document = load_json(Path(certificate).read_bytes())
+    check_shape(document, SHAPE, "", absent=("transparency",))
+    named = dict(column.split("=", 1) for column in columns if "=" in column)
+    made = show(record_columns(read(data, columns=named or None)), record, document["certificate"]["id"])
+    try:
+        check_disclosure(made, document)
+    except VerificationError:
+        raise VerificationError(
+            "the data are not those of the certificate: their records have another root", code="bad_proof"
+        ) from None
+    if output is None:
+        click.echo(made.decode("utf-8"))
+    else:
+        write_whole(Path(output), made, mode=0o644)
+        click.echo(f"wrote {output}", err=True)

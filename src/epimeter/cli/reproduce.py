@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter reproduce CERT DATA``: the same data, the same bytes?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reproduce(certificate: str, data: str, columns: tuple[str, ...], assume_utc: bool, as_json: bool) -> None:
+    """Compute every number and digest of a certificate again from the DATA, and compare them byte for byte.
+
+    Exit code 0 when all agree, 1 when one does not. Whether the certificate is genuine is for epimeter verify to say.
+    """
+    from epimeter.readers import read
+    from epimeter.trust.certificate import BODY
+    from epimeter.trust.envelope import UNSIGNED
+    from epimeter.trust.reproduction import reproduce as compare
+    from epimeter.trust.shape import check_shape
+    from epimeter.trust.strict_json import load_json, malformed
+
+    document = load_json(Path(certificate).read_bytes())
+    if not isinstance(document, dict):
+        raise malformed("a certificate must be a JSON object")
+    body = {name: content for name, content in document.items() if name not in UNSIGNED}
+    check_shape(body, BODY, "")
+    named = dict(column.split("=", 1) for column in columns if "=" in column)
+    compared = compare(body, read(data, columns=named or None), assume_utc=assume_utc)
+    wrong = [one for one in compared if not one.same and one.must_agree]
+    if as_json:
+        rows = [{"field": c.field, "certified": c.certified, "found": c.found, "same": c.same} for c in compared]
+        click.echo(json.dumps({"reproduced": not wrong, "fields": rows}, indent=2))
+    else:
+        for one in compared:
+            mark = "=" if one.same else "≠" if one.must_agree else "~"
+            click.echo(
+                f"  {mark} {one.field:<30} {one.certified}" + ("" if one.same else f"\n    found{'':<27}{one.found}")
+            )
+        if any(not one.same for one in compared if not one.must_agree):
+            click.echo("  ~ another version of the code; the numbers above are what counts")
+        said = "reproduced: every number and digest agrees" if not wrong else f"NOT reproduced: {len(wrong)} differ"
+        click.echo(said)
+    raise click.exceptions.Exit(1 if wrong else 0)

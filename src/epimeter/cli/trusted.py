@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that say whom to believe, and the trust that they make."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from epimeter.errors import InputError, VerificationError
+
+
+def trust_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that verifies."""
+    options = (
+        click.option(
+            "--key", "keys", multiple=True, metavar="KEY", help="Issuer's key: JWK, PEM or base64, or a file."
+        ),
+        click.option("--log-key", "log_keys", multiple=True, metavar="VKEY", help="Log's key: name+id+key, or a file."),
+        click.option("--status-key", "status_keys", multiple=True, metavar="KEY", help="Key of the status list."),
+        click.option(
+            "--root", type=click.Path(exists=True, dir_okay=False), help="Trust root, in place of single keys."
+        ),
+        click.option("--fingerprint", help="SHA-256 of the trust root, as you got it from elsewhere."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def trust_of(
+    keys: tuple[str, ...],
+    log_keys: tuple[str, ...],
+    status_keys: tuple[str, ...],
+    root: str | None,
+    fingerprint: str | None,
+    at: datetime,
+) -> Any:
+    """The trust that the options make."""
+    from epimeter.trust.envelope import Envelope
+    from epimeter.trust.note import NoteKey
+    from epimeter.trust.root import pin
+    from epimeter.trust.verify import Trust
+
+    if root is not None:
+        if keys or log_keys or status_keys:
+            raise click.UsageError("--root takes the place of --key, --log-key and --status-key")
+        if fingerprint is None:
+            raise click.UsageError(
+                "--root needs --fingerprint: a trust root is believed for what you know of it already"
+            )
+        pinned = pin(Envelope.from_json(Path(root).read_bytes()), fingerprint.strip().lower())
+        pinned.check(at)
+        return Trust.of(pinned)
+    return Trust.pinned(
+        tuple(key_of(text) for text in keys),
+        logs=tuple(NoteKey.from_vkey(_content(text)) for text in log_keys),
+        statuses=tuple(key_of(text) for text in status_keys),
+    )
+
+
+def key_of(text: str) -> Any:
+    """A public key: a file or the key itself, as JSON Web Key, PEM, or 32 bytes in base64."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    from epimeter.trust.keys import PublicKey
+    from epimeter.trust.strict_json import load_json
+
+    content = _content(text)
+    if content.startswith("{"):
+        return PublicKey.from_jwk(load_json(content.encode("utf-8")))
+    if content.startswith("-----BEGIN PUBLIC KEY-----"):
+        try:
+            key = load_pem_public_key(content.encode("utf-8"))
+        except ValueError:
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise VerificationError("the PEM must hold an Ed25519 public key; it does not", code="malformed")
+        return PublicKey(key.public_bytes_raw())
+    try:
+        return PublicKey(base64.b64decode(content.encode("ascii"), validate=True))
+    except (binascii.Error, UnicodeEncodeError):
+        raise InputError(
+            f"a key must be a file, a JSON Web Key, PEM, or 32 bytes in base64; got {text[:60]!r}", field="key"
+        ) from None
+
+
+def moment_of(text: str | None) -> datetime:
+    """A moment typed on the command line; now when none was."""
+    from epimeter.trust.canonical import from_moment
+
+    if text is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    return from_moment(f"{text}T00:00:00Z" if len(text) == 10 else text, "--at")
+
+
+def _content(text: str) -> str:
+    path = Path(text)
+    try:
+        if len(text) < 4096 and path.is_file():
+            return path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        pass
+    return text.strip()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter verify CERT``: is it authentic, is it current, is it consistent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from epimeter.cli.trusted import moment_of, trust_of, trust_options
+
+MARKS = {True: "yes", False: "no", None: "unknown"}
+
+
+@click.command()
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
+@trust_options
+@click.option("--status", type=click.Path(exists=True, dir_okay=False), help="The signed status list.")
+@click.option("--at", metavar="TIME", help="The moment asked about, as 2026-11-15T06:00:00Z; by default now.")
+@click.option("--report", type=click.Path(exists=True, dir_okay=False), help="A report or PDF: is it the one covered?")
+@click.option("--record", type=click.Path(exists=True, dir_okay=False), help="A record made by epimeter disclose.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+def verify(
+    certificate: str,
+    keys: tuple[str, ...],
+    log_keys: tuple[str, ...],
+    status_keys: tuple[str, ...],
+    root: str | None,
+    fingerprint: str | None,
+    status: str | None,
+    at: str | None,
+    report: str | None,
+    record: str | None,
+    as_json: bool,
+) -> None:
+    r"""Verify a certificate offline, with nothing but the file and keys that you have from elsewhere.
+
+    \b
+    epimeter verify cert.json --key KEY --log-key VKEY --status-key KEY --status list.json
+    epimeter verify cert.json --root trust-root.json --fingerprint SHA256 --status list.json
+
+    Exit code: 0 valid, 1 invalid, 2 malformed, 3 policy (key or log not trusted), 4 status unknown.
+    """
+    from epimeter.errors import VerificationError
+    from epimeter.trust.disclosure import check_disclosure
+    from epimeter.trust.verify import NOT_PROVEN, report_matches
+    from epimeter.trust.verify import verify as judge
+
+    moment = moment_of(at)
+    try:
+        trust = trust_of(keys, log_keys, status_keys, root, fingerprint, moment)
+    except VerificationError as fault:
+        click.echo(f"epimeter: {fault}", err=True)
+        raise click.exceptions.Exit(2 if fault.code == "malformed" else 3) from None
+    verdict = judge(
+        Path(certificate).read_bytes(),
+        trust,
+        at=moment,
+        status=None if status is None else Path(status).read_bytes(),
+    )
+    code, more = verdict.exit_code, {}
+    if verdict.certificate is not None and report is not None:
+        covered = report_matches(Path(report).read_bytes(), verdict.certificate)
+        more["report"] = "is the one that was signed" if covered else "is NOT covered by this certificate"
+        code = code if covered else max(code, 1)
+    if verdict.certificate is not None and record is not None:
+        try:
+            shown = check_disclosure(Path(record).read_bytes(), verdict.certificate)
+            more["record"] = f"{shown['id']} is record {shown['index']} of the certified data: " + json.dumps(shown)
+        except VerificationError as fault:
+            more["record"] = f"is NOT proven: {fault}"
+            code = max(code, 1)
+    if as_json:
+        click.echo(json.dumps({**verdict.to_json(), **more}, indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{verdict.shown}: {verdict.sentence}")
+        for name in ("authentic", "current", "consistent"):
+            click.echo(f"  {name:<11} {MARKS[getattr(verdict, name)]}")
+        for step in verdict.steps:
+            mark = {True: "✓", False: "✗", None: "?"}[step.holds]
+            click.echo(f"  {mark} {step.number:>2} {step.title}: {step.sentence}")
+        for name, sentence in more.items():
+            click.echo(f"  the {name} {sentence}")
+        if verdict.certificate is not None:
+            _summary(verdict.certificate)
+        click.echo("It does not prove " + ";\n  ".join(NOT_PROVEN) + ".")
+    raise click.exceptions.Exit(code)
+
+
+def _summary(body) -> None:  # type: ignore[no-untyped-def]
+    head, named, metrics, evidence = (body[name] for name in ("certificate", "subject", "metrics", "evidence"))
+    click.echo(f"{head['id']}: ONTO-ERS {head['level']} for {named['system_id']} {named['system_version']}")
+    click.echo(f"  of {named['organization']}, domain {named['domain']}, issued by {body['issuer']['id']}")
+    click.echo(
+        f"  ECE {metrics['ece']}, U-Recall {metrics['u_recall']} %, ERS {metrics['ers']}, accuracy "
+        f"{metrics['accuracy']}, {metrics['sample_size']:,} records, {evidence['assurance']}"
+    )
+    promised = "pre-registered" if evidence["preregistration"] else "not pre-registered"
+    click.echo(f"  attempt {evidence['attempt']}, {promised}, conducted by: {evidence['conducted_by']}")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate against the data it speaks of: everything computed again and compared, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from epimeter.readers.table import Table
+from epimeter.trust.assessing import assess
+from epimeter.trust.canonical import canonical_json, from_moment
+from epimeter.trust.certificate import config_digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One field: what the certificate says, what the data give."""
+
+    field: str
+    certified: str
+    found: str
+    must_agree: bool = True
+
+    @property
+    def same(self) -> bool:
+        """Whether both are the same bytes."""
+        return self.certified == self.found
+
+
+def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False) -> tuple[Comparison, ...]:
+    """Compare every number and digest of a certificate's body with those of a table.
+
+    The digest of the code is compared too, but another version of the code may give the same numbers.
+    """
+    issued = from_moment(body["certificate"]["issued_at"], "issued_at")
+    found = assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc)
+    again = {
+        **{f"metrics.{name}": value for name, value in found.metrics().items()},
+        "certificate.level": found.level,
+        "evidence.dataset_digest": found.dataset_digest,
+        "evidence.records_root": found.records_root,
+        "evidence.config_digest": config_digest(),
+        "evidence.interval_method": found.interval_method,
+        "evidence.covered_bins": found.covered_bins,
+        "evidence.largest_class_share": found.largest_class_share,
+        "evidence.unlabelled": found.unlabelled,
+        "evidence.assurance": found.assurance,
+        "evidence.code_digest": found.code_digest,
+        "evidence.engine": {"name": "epimeter", "version": found.engine_version},
+    }
+    made = []
+    for field, value in again.items():
+        block, _, name = field.partition(".")
+        made.append(
+            Comparison(
+                field=field,
+                certified=canonical_json(body[block][name]).decode("utf-8"),
+                found=canonical_json(value).decode("utf-8"),
+                must_agree=field not in ("evidence.code_digest", "evidence.engine"),
+            )
+        )
+    return tuple(made)
