@@ -37,6 +37,7 @@ format: $(VENV)/.test
 
 generate: $(VENV)/.test
 	$(BIN)/python -m epimeter.generate
+	$(BIN)/python -m epimeter.standards.conformance
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -95,6 +95,12 @@ class DatasetCheck(Result):
     span_ok: int
 
 
+def epistemic_gap(correct: Any, confidence: Any) -> Any:
+    """Gap of each record, |confidence - correct|: a single answer has no accuracy to compare with (C-05)."""
+    given = view(correct, confidence).event
+    return np.abs(given.prob - given.true)
+
+
 def ers_u_recall(correct: Any, confidence: Any, *, threshold: float = 0.7) -> float:
     """Of the wrong answers, the percentage given with a confidence below the threshold; 100 when none is wrong."""
     limit = number(threshold, "threshold", 0, 1)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of clauses against the package and against the page that lists them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from standard_samples import declared, liable, whole_json
+
+from epimeter.passport import passport
+from epimeter.standards.clause import field_at, function_named
+from epimeter.standards.conformance import STANDARDS, clause_tests, page, state
+from epimeter.standards.decisions import DECISIONS
+from epimeter.standards.schemas import SCHEMAS
+
+ROOT = Path(__file__).parents[2]
+CLAUSES = [clause for standard in STANDARDS for clause in standard]
+TESTS = clause_tests(ROOT / "tests")
+
+
+@pytest.fixture(scope="module")
+def documents():
+    evaluation = whole_json(declaration=declared()) | {"liability": liable().to_dict()}
+    return {"evaluation": evaluation, "passport": passport(evaluation), "liability": evaluation["liability"]}
+
+
+def test_there_are_151_clauses_of_three_documents_each_once():
+    assert [len(standard.clauses) for standard in STANDARDS] == [62, 66, 23]
+    assert len({clause.id for clause in CLAUSES}) == 151
+
+
+@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+def test_what_a_clause_names_as_its_answer_exists(clause, documents):
+    for place in clause.answer.places:
+        if clause.answer.kind == "function":
+            assert callable(function_named(place))
+        elif clause.answer.kind in documents:
+            field_at(documents[clause.answer.kind], place)
+        elif clause.answer.kind == "schema":
+            assert place in SCHEMAS
+        else:
+            assert clause.answer.kind in ("service", "nobody")
+
+
+@pytest.mark.parametrize("clause", [c for c in CLAUSES if c.test], ids=lambda clause: clause.id)
+def test_every_clause_that_can_be_tested_is_or_waits_for_the_service(clause):
+    assert state(clause, TESTS) == "tested" or clause.answer.kind == "service"
+
+
+def test_the_page_is_up_to_date():
+    assert (ROOT / "docs/conformance.md").read_text("utf-8") == page(TESTS), "run make generate"
+
+
+def test_the_page_lists_every_clause_and_every_decision():
+    text = (ROOT / "docs/conformance.md").read_text("utf-8")
+    for clause in CLAUSES:
+        assert f"| {clause.id} |" in text
+    assert [d.id for d in DECISIONS] == [f"C-{n:02d}" for n in range(1, 48)]
+    for decision in DECISIONS:
+        assert f"| {decision.id} |" in text
+
+
+def test_decisions_and_clauses_that_are_cited_exist():
+    known = {d.id for d in DECISIONS} | {c.id for c in CLAUSES}
+    for path in (ROOT / "src/epimeter/standards").glob("*.py"):
+        for cited in re.findall(r"\bC-\d\d\b", path.read_text("utf-8")):
+            assert cited in known, f"{path.name} cites {cited}"
+
+
+def test_no_text_says_that_a_system_complies_with_a_law():
+    for folder in ("standards", "passport", "report"):
+        for path in (ROOT / "src/epimeter" / folder).rglob("*.py"):
+            text = path.read_text("utf-8")
+            for found in re.finditer(r"compl(y|ies) with", text):
+                around = text[max(0, found.start() - 60) : found.end()]
+                assert "never" in around, f"{path.name}: …{around}"
