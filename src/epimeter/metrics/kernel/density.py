@@ -40,7 +40,8 @@ WIDE = 1000.0
     },
     source="Zhang, Kailkhura and Han 2020 ICML (Mix-n-Match); Lane 2025 s5.4 eq 78-79 (79 corrected)",
     pitfalls="Smoothing alone moves the value: certain and right forecasts do not score 0. The bandwidth is the "
-    "kernel's standard deviation; taken as its half-width, as eq 78 prints it, it would smooth three times less. The authors' code takes the spread of the positives only.",
+    "kernel's standard deviation; taken as its half-width, as eq 78 prints it, it would smooth three times less. "
+    "The authors' code takes the spread of the positives only.",
     aliases=("kde-ece", "mix-n-match ece"),
 )
 def skde(rows: OrderedRows, *, bandwidth: Bandwidth = "normal", norm: Annotated[float, AtLeast(1)] = 1.0) -> float:
