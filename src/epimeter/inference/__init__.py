@@ -2,22 +2,32 @@
 """Every number with its uncertainty: intervals, tests, comparisons, sequential monitoring."""
 
 from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interval
+from epimeter.inference.comparison import calibration_tests, compare, compare_samples
 from epimeter.inference.consistency import consistency_test
 from epimeter.inference.intervals import interval
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import paired_permutation_test
+from epimeter.inference.planning import Target, plan
 from epimeter.inference.scales import adaptive_bins_test
 from epimeter.inference.sequential import CalibrationMonitor, confidence_sequence, sequential_calibration_test
+from epimeter.inference.tolerance import safe_calibration_test, tolerance_test
 
 __all__ = [
     "CalibrationMonitor",
+    "Target",
     "adaptive_bins_test",
     "adjust_p_values",
     "bootstrap_difference",
     "bootstrap_interval",
+    "calibration_tests",
+    "compare",
+    "compare_samples",
     "confidence_sequence",
     "consistency_test",
     "interval",
     "paired_permutation_test",
+    "plan",
+    "safe_calibration_test",
     "sequential_calibration_test",
+    "tolerance_test",
 ]

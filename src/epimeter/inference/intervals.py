@@ -23,7 +23,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import at_least
-from epimeter.inference.inversion import binned_ends, walk_ends
+from epimeter.inference.inversion import BinnedError, WalkError
 from epimeter.inference.resampled_columns import column_interval
 from epimeter.inference.spread import Evidence, clopper_pearson, score_ends, skill_ends, student, sums_ends
 from epimeter.inference.statistic import Statistic
@@ -278,15 +278,16 @@ def known_interval(
     name, found, word = metric.name, None, ""
     if method == "exact":
         return _exact(metric, recipe, finished, view, evidence, level)
-    if name in NORMS and isinstance(finished, BinTotals):
-        found, word = _binned(name, finished, view, choices, evidence, level), "inversion"
+    size = error_of(metric, finished, view, choices, evidence)
+    if size is not None:
+        power = NORMS[name][1] if name in NORMS else 1
+        low, high = size.ends(level)
+        found, word = (low**power, high**power), "inversion"
     elif name == "esce":
         found, word = _signed(finished, view, evidence, level), "normal"
     elif name == "l2_ece_ci" and evidence.group is None and view.weight is None:
         made = metric.compute(finished, alpha=1 - level)
         found, word = (made.lower, made.upper), "Sun et al. 2024"
-    elif name in WALKS:
-        found, word = _walk(name, finished, choices, evidence, level), "inversion"
     elif name in SMOOTH_SUMS and isinstance(recipe, SumsOf):
         found = sums_ends(recipe, finished, compute, view, evidence, level, name in RATIOS)
         word = "delta method" + (" on the log scale" if name in RATIOS else "")
@@ -322,25 +323,24 @@ def _exact(
     return Interval(low=low, high=high, level=level, method="Clopper-Pearson", units=view.n_rows)
 
 
-def _binned(
-    name: str, bins: BinTotals, view: View, choices: Mapping[str, Any], evidence: Evidence, level: float
-) -> tuple[float, float] | None:
-    norm, power = NORMS[name]
-    if isinstance(norm, str):
-        default = 2.0 if name == "lp_ce" else 1.0
-        norm = float(choices.get(norm, default))
-    columns = [bins.size, bins.gap, bins.frequency]
-    if columns[0].ndim > 1:
-        if len(columns[0]) > 1:  # several classes: their noise is not independent
-            return None
-        columns = [column[0] for column in columns]
-    filled = columns[0] > 0
-    size, gap, frequency = (column[filled] for column in columns)
-    rows = evidence.effective / _repeats(view, bins, evidence)
-    if rows < 2:
+def error_of(
+    metric: Metric[Any], finished: Any, view: View, choices: Mapping[str, Any], evidence: Evidence
+) -> BinnedError | WalkError | None:
+    """A metric as the size of a noisy vector, where it is one: a norm of gaps, or the extent of a walk."""
+    if metric.name in WALKS:
+        return _walk(metric.name, finished, choices, evidence)
+    if metric.name not in NORMS or not isinstance(finished, BinTotals):
         return None
-    low, high = binned_ends(size / size.sum(), gap, frequency, rows, float(norm), level)
-    return low**power, high**power
+    norm, _ = NORMS[metric.name]
+    if isinstance(norm, str):
+        norm = float(choices.get(norm, metric.parameters[norm].default))
+    columns = [bins.reshape(-1, bins.shape[-1]) for bins in (finished.size, finished.gap, finished.frequency)]
+    if len(columns[0]) > 1:  # several classes: their noise is not independent
+        return None
+    filled = columns[0][0] > 0
+    size, gap, frequency = (column[0][filled] for column in columns)
+    rows = evidence.effective / _repeats(view, finished, evidence)
+    return BinnedError(size / size.sum(), gap, frequency, rows, float(norm)) if rows >= 2 else None
 
 
 def _repeats(view: View, bins: BinTotals, evidence: Evidence) -> float:
@@ -369,9 +369,7 @@ def _signed(bins: BinTotals, view: View, evidence: Evidence, level: float) -> tu
     return value - reach, value + reach
 
 
-def _walk(
-    name: str, finished: Any, choices: Mapping[str, Any], evidence: Evidence, level: float
-) -> tuple[float, float] | None:
+def _walk(name: str, finished: Any, choices: Mapping[str, Any], evidence: Evidence) -> WalkError | None:
     if isinstance(finished, OrderedRows):
         rows = Binary(finished.true.astype(np.uint8), finished.prob, finished.weight)
     else:
@@ -386,8 +384,7 @@ def _walk(
         inflation = evidence.inflation(residual - residual.mean())
     steps = steps_of(rows, choices.get("ties", "group"))
     weight = np.ones(rows.n_rows) if steps.weight is None else steps.weight
-    residual = weight * (steps.true - steps.prob)
-    return walk_ends(residual, float(weight.sum()), inflation, WALKS[name], level)
+    return WalkError(weight * (steps.true - steps.prob), float(weight.sum()), inflation, WALKS[name])
 
 
 def shared_intervals(

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,49 +57,61 @@ def _crossing(theta: Floats, chance: Floats, level: float) -> float:
     return float(np.interp(-level, -falling, theta))
 
 
-def binned_ends(
-    share: Floats, gap: Floats, frequency: Floats, rows: float, norm: float, level: float
-) -> tuple[float, float]:
-    """Interval of (sum_b share |gap|^norm)^(1/norm), of the largest |gap| when norm is infinite.
+@dataclass(frozen=True)
+class BinnedError:
+    """(sum_b share |gap|^norm)^(1/norm) of the bins that hold rows, the largest |gap| when norm is infinite.
 
-    Parameters
-    ----------
-    share, gap, frequency
-        Of the bins that hold rows.
-    rows
-        Independent rows behind them, all bins together.
+    `rows` counts the independent rows behind them, all bins together.
     """
-    size = share * rows
-    # One success and one failure more, so that a bin whose outcomes are all equal is not taken for certain.
-    chance = (size * frequency + 1) / (size + 2)
-    spread = np.sqrt(chance * (1 - chance) / size)
-    shape = np.abs(gap) if gap.any() else spread
-    shape = shape / _size(share, shape, norm)
-    seen = float(_size(share, gap, norm))
 
-    def law(theta: Floats, at: float) -> Floats:
-        drift = theta[:, None] * shape
-        if math.isinf(norm):
-            return _largest_below(drift, spread, at)
-        return _sum_below(share, drift, spread, rows, norm, at**norm)
+    share: Floats
+    gap: Floats
+    frequency: Floats
+    rows: float
+    norm: float
 
-    raised = max(seen, _median_of_noise(lambda at: float(law(np.zeros(1), at)[0]), float(_size(share, spread, norm))))
-    widest = seen + 4 * float(_size(share, spread, norm))
-    return ends(level, lambda theta: (law(theta, seen), law(theta, raised)), widest)
+    @cached_property
+    def seen(self) -> float:
+        """The size of the gaps seen."""
+        return float(_size(self.share, self.gap, self.norm))
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Standard deviation of each gap.
+
+        One success and one failure more, so that a bin whose outcomes are all equal is not taken for certain.
+        """
+        size = self.share * self.rows
+        chance = (size * self.frequency + 1) / (size + 2)
+        return np.asarray(np.sqrt(chance * (1 - chance) / size))
+
+    def below(self, theta: Floats, at: float) -> Floats:
+        """Chance of a size up to `at` when the true one is theta."""
+        shape = np.abs(self.gap) if self.gap.any() else self.spread
+        drift = theta[:, None] * (shape / _size(self.share, shape, self.norm))
+        if math.isinf(self.norm):
+            return _largest_below(drift, self.spread, at)
+        return _sum_below(self.share, drift, self.spread, self.rows, self.norm, at**self.norm)
+
+    def quantile(self, theta: float, level: float) -> float:
+        """The size that is not exceeded with this chance when the true one is theta."""
+        low, high = 0.0, theta + 4 * float(_size(self.share, self.spread, self.norm))
+        for _ in range(24):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.below(np.array([theta]), middle)[0] < level else (low, middle)
+        return (low + high) / 2
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """The interval of its size."""
+        raised = max(self.seen, self.quantile(0.0, 0.5))
+        widest = self.seen + 4 * float(_size(self.share, self.spread, self.norm))
+        return ends(level, lambda theta: (self.below(theta, self.seen), self.below(theta, raised)), widest)
 
 
 def _size(share: Floats, gap: Floats, norm: float) -> Floats:
     if math.isinf(norm):
         return np.asarray(np.abs(gap).max(axis=-1))
     return np.asarray((share * np.abs(gap) ** norm).sum(axis=-1) ** (1 / norm))
-
-
-def _median_of_noise(below: Callable[[float], float], unit: float) -> float:
-    low, high = 0.0, 4 * unit
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) < 0.5 else (low, middle)
-    return (low + high) / 2
 
 
 def _largest_below(drift: Floats, spread: Floats, at: float) -> Floats:
@@ -145,53 +158,76 @@ def _cumulants(drift: Floats, spread: Floats, norm: float) -> tuple[Floats, Floa
     return one, two - one**2, three - 3 * one * two + 2 * one**3
 
 
-def walk_ends(residual: Floats, total: float, inflation: float, spans: bool, level: float) -> tuple[float, float]:
-    """Interval of the largest |C| of a walk, or with `spans` of its range max C - min C.
+@dataclass(frozen=True)
+class WalkError:
+    """The largest |C| of a walk, or with `spans` its range max C - min C.
 
-    Parameters
-    ----------
-    residual
-        w (y - c) of each row, in the order of the walk.
-    total
-        The whole weight.
-    inflation
-        How many times larger the variance is than that of independent rows.
+    `residual` is w (y - c) of each row in the order of the walk, `total` the whole weight, `inflation` how many times
+    larger the variance is than that of independent rows.
     """
-    noise = residual**2
-    whole = float(noise.sum())
-    walk = np.cumsum(residual) / total
-    seen = float(max(0.0, walk.max()) - min(0.0, walk.min()) if spans else np.abs(walk).max())
-    if whole == 0:
-        return 0.0, 0.0
-    sigma = math.sqrt(whole * inflation) / total
-    # Time runs with the variance: at STEPS equal steps of it, where does the walk stand?
-    clock = np.cumsum(noise) / whole
-    at = np.minimum(np.searchsorted(clock, np.arange(1, STEPS + 1) / STEPS - 1e-12), len(walk) - 1)
-    drift = walk[at] / seen if seen > 0 else np.zeros(STEPS)
-    paths = _paths() * sigma
-    n_steps = max(1, int((noise > 0).sum()))
-    overshoot = (2 if spans else 1) * OVERSHOOT * sigma * (math.sqrt(1 / STEPS) - math.sqrt(1 / n_steps))
 
-    def sizes(theta: float) -> Floats:
-        path = paths + theta * drift
-        if not spans:
-            return np.asarray(np.abs(path).max(axis=1)) + overshoot
-        return np.asarray(np.maximum(path.max(axis=1), 0) - np.minimum(path.min(axis=1), 0)) + overshoot
+    residual: Floats
+    total: float
+    inflation: float
+    spans: bool
 
-    raised = max(seen, float(np.median(sizes(0.0))))
-    known: dict[float, tuple[float, float]] = {}
+    @cached_property
+    def walk(self) -> Floats:
+        return np.asarray(np.cumsum(self.residual) / self.total)
 
-    def below(theta: Floats) -> tuple[Floats, Floats]:
-        # Few candidates are simulated; what lies between them is interpolated.
-        few = theta if len(theta) == 1 else np.linspace(theta[0], theta[-1], 33)
-        for candidate in few.tolist():
-            if candidate not in known:
-                drawn = sizes(candidate)
-                known[candidate] = float((drawn <= seen).mean()), float((drawn <= raised).mean())
-        made = np.array([known[candidate] for candidate in few.tolist()])
-        return np.interp(theta, few, made[:, 0]), np.interp(theta, few, made[:, 1])
+    @cached_property
+    def seen(self) -> float:
+        """The size of the walk seen."""
+        if self.spans:
+            return float(max(0.0, self.walk.max()) - min(0.0, self.walk.min()))
+        return float(np.abs(self.walk).max())
 
-    return ends(level, below, seen + 2 * sigma)
+    @cached_property
+    def sigma(self) -> float:
+        """Standard deviation of the end of the walk."""
+        return math.sqrt(float((self.residual**2).sum()) * self.inflation) / self.total
+
+    @cached_property
+    def shape(self) -> Floats:
+        """Where the walk stands, scaled to size 1, at equal steps of its variance: time runs with the variance."""
+        clock = np.cumsum(self.residual**2)
+        at = np.searchsorted(clock / clock[-1], np.arange(1, STEPS + 1) / STEPS - 1e-12)
+        stands = self.walk[np.minimum(at, len(self.walk) - 1)]
+        return np.asarray(stands / self.seen if self.seen > 0 else 0 * stands)
+
+    @cached_property
+    def overshoot(self) -> float:
+        """What a walk of so many rows rises above the coarser one that is simulated."""
+        n_steps = max(1, int((self.residual != 0).sum()))
+        return (2 if self.spans else 1) * OVERSHOOT * self.sigma * (math.sqrt(1 / STEPS) - math.sqrt(1 / n_steps))
+
+    def sizes(self, theta: float) -> Floats:
+        """Sizes of simulated walks whose true size is theta."""
+        path = _paths() * self.sigma + theta * self.shape
+        if not self.spans:
+            return np.asarray(np.abs(path).max(axis=1)) + self.overshoot
+        return np.asarray(np.maximum(path.max(axis=1), 0) - np.minimum(path.min(axis=1), 0)) + self.overshoot
+
+    def below(self, theta: Floats, at: float) -> Floats:
+        """Chance of a size up to `at` when the true one is theta."""
+        if self.sigma == 0:
+            return np.where(theta <= at, 1.0, 0.0)
+        return np.array([float((self.sizes(value) <= at).mean()) for value in theta.tolist()])
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """The interval of its size."""
+        if self.sigma == 0:
+            return self.seen, self.seen
+        raised = max(self.seen, float(np.median(self.sizes(0.0))))
+
+        def chances(theta: Floats) -> tuple[Floats, Floats]:
+            # Few candidates are simulated; what lies between them is interpolated.
+            few = theta if len(theta) == 1 else np.linspace(theta[0], theta[-1], 33)
+            drawn = [self.sizes(value) for value in few.tolist()]
+            seen, above = ([float((sizes <= at).mean()) for sizes in drawn] for at in (self.seen, raised))
+            return np.interp(theta, few, seen), np.interp(theta, few, above)
+
+        return ends(level, chances, self.seen + 2 * self.sigma)
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter compare A B``: do two or more models differ, and which is better?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
+from epimeter.errors import InputError
+from epimeter.readers.table import Table
+
+METRICS = ("brier_score", "ece", "ecd")
+
+
+@click.command()
+@click.argument("files", type=click.Path(allow_dash=True), nargs=-1, required=True)
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME[,NAME…]", help="Compare by these metrics.")
+@click.option("--unpaired", is_flag=True, help="The files hold different rows, even where they have equally many.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of intervals and tests.")
+@click.option(
+    "--adjust",
+    type=click.Choice(["holm", "bonferroni", "bh", "by"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for the number of tests.",
+)
+@click.option("--draws", type=int, default=999, show_default=True, help="Replicates, and swappings.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--figure", type=click.Path(dir_okay=False), help="Draw the differences: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+def compare(
+    files: tuple[str, ...],
+    metrics: tuple[str, ...],
+    unpaired: bool,
+    level: float,
+    adjust: Any,
+    draws: int,
+    seed: int,
+    figure: str | None,
+    as_json: bool,
+    output: str | None,
+    columns: tuple[str, ...],
+    kind: str | None,
+) -> None:
+    """Compare the predictions in two or more FILES.
+
+    Files with the same ids, or without ids but with the same outcomes row by row, are taken as models on the same data
+    and compared in pairs of rows; others are independent samples.
+
+    \b
+    epimeter compare before.csv after.csv
+    epimeter compare a.parquet b.parquet c.parquet --metric brier_score,ece_db --json
+    """
+    from epimeter.inference import compare as compared
+    from epimeter.inference import compare_samples
+
+    if len(files) < 2:
+        raise click.UsageError("compare takes at least two files")
+    if figure is not None:
+        from epimeter.draw.canvas import format_of, require_matplotlib
+
+        format_of(figure)
+        require_matplotlib()
+    tables = [read_table(file, columns, kind) for file in files]
+    for table in tables:
+        refuse_weights(table, "compare")
+    names = _names(files)
+    chosen = metric_names(metrics, METRICS)
+    options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
+    matched = None if unpaired else same_rows(tables)
+    if matched is not None:
+        models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}
+        group = matched[0].group
+        how = "same rows" if group is None else f"same rows, {len(np.unique(group)):,} independent units"
+        found = compared(matched[0].y_true, models, groups=group, **options)
+    elif len(tables) == 2:
+        pairs = [(table.y_true, table.y_prob) for table in tables]
+        how = "different rows"
+        found = compare_samples(pairs[0], pairs[1], names=(names[0], names[1]), **options)
+    else:
+        raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
+    if figure is not None:
+        from epimeter.draw.canvas import save
+        from epimeter.draw.forest import forest
+
+        save(forest(found), figure)
+        click.echo(f"wrote {figure}", err=True)
+    document = {
+        "models": [{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
+        "pairing": how,
+        "level": level,
+        "adjust": adjust,
+        "draws": draws,
+        "seed": seed,
+        "differences": [difference.to_dict() for difference in found],
+    }
+    write(document, _text(names, tables, how, found, level, adjust), as_json, output)
+
+
+def _names(files: tuple[str, ...]) -> list[str]:
+    """File names without their suffix; the whole path where two would be alike."""
+    short = [Path(file).stem for file in files]
+    names = short if len(set(short)) == len(short) else list(files)
+    if len(set(names)) < len(names):
+        names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    return names
+
+
+def same_rows(tables: list[Table]) -> list[Table] | None:
+    """The tables with their rows in one order, where they hold the same rows; None where they do not."""
+    first = tables[0]
+    if all(table.id is not None for table in tables):
+        return _by_id(tables)
+    if any(table.n_rows != first.n_rows or table.y_prob.shape != first.y_prob.shape for table in tables):
+        return None
+    return tables if all(np.array_equal(table.y_true, first.y_true) for table in tables) else None
+
+
+def _by_id(tables: list[Table]) -> list[Table] | None:
+    labels = [np.asarray([str(value) for value in table.id]) for table in tables]
+    if any(len(np.unique(label)) != len(label) for label in labels):
+        return None
+    orders = [np.argsort(label, kind="stable") for label in labels]
+    if any(
+        len(o) != len(orders[0]) or (l[o] != labels[0][orders[0]]).any() for l, o in zip(labels, orders, strict=True)
+    ):
+        return None
+    sorted_tables = [table.take(order) for table, order in zip(tables, orders, strict=True)]
+    for table in sorted_tables:
+        differ = np.flatnonzero(table.y_true != sorted_tables[0].y_true)
+        if len(differ):
+            row = int(differ[0])
+            raise InputError(
+                f"{table.source} and {tables[0].source} hold the same ids but not the same outcomes; "
+                f"{len(differ)} differ, the first at id {str(table.id[row])!r}",
+                field="label",
+            )
+    return sorted_tables
+
+
+def _text(names: list[str], tables: list[Table], how: str, found: Any, level: float, adjust: str) -> str:
+    head = " · ".join(f"{name} ({table.n_rows:,} rows)" for name, table in zip(names, tables, strict=True))
+    rows = [("metric", "first", "second", "difference", f"{100 * level:g} % interval", "p", "adjusted", "better")]
+    parts = []
+    for difference in found:
+        pair = f"{difference.first} against {difference.second}"
+        if pair not in parts:
+            parts.append(pair)
+        rows.append(
+            (
+                difference.metric,
+                f"{difference.value_first:.6g}",
+                f"{difference.value_second:.6g}",
+                f"{difference.value:+.4g}",
+                f"[{difference.interval.low:.4g}, {difference.interval.high:.4g}]",
+                chance(difference.p_value),
+                chance(difference.adjusted),
+                difference.better or "–",
+            )
+        )
+    per_pair = len(found) // len(parts)
+    tables_text = []
+    for number, pair in enumerate(parts):
+        body = [rows[0], *rows[1 + number * per_pair : 1 + (number + 1) * per_pair]]
+        tables_text.append(f"{pair}\n\n{aligned(body)}")
+    methods = "; ".join(dict.fromkeys(difference.method for difference in found))
+    return "\n\n".join(
+        [
+            f"{head} · {how}",
+            *tables_text,
+            f"{methods}; p-values adjusted by {adjust}. "
+            "A positive difference means that the first has the larger value.",
+        ]
+    )

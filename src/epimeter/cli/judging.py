@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands test, compare and plan have in common: reading, printing tables, writing figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from epimeter.errors import InputError
+from epimeter.readers.table import Table
+
+
+def read_table(file: str, columns: tuple[str, ...], kind: str | None) -> Table:
+    """The rows of a file."""
+    from epimeter.cli.evaluate import _pair
+    from epimeter.readers import read
+
+    return read(file, columns=dict(_pair(column, "--column") for column in columns) or None, format=kind)
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows of text in columns; the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def chance(p_value: float) -> str:
+    """A p-value in four digits."""
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def write(document: dict[str, Any], text: str, as_json: bool, output: str | None) -> None:
+    """Print a result, or write it to a file."""
+    rendered = json.dumps(document, indent=2, allow_nan=False) + "\n" if as_json else text + "\n"
+    if output is None:
+        click.echo(rendered, nl=False)
+    else:
+        Path(output).write_text(rendered, encoding="utf-8")
+        click.echo(f"wrote {output}", err=True)
+
+
+def metric_names(metrics: tuple[str, ...], standard: tuple[str, ...]) -> list[str]:
+    """Names given by --metric, or the standard ones."""
+    names = [name.strip() for group in metrics for name in group.split(",") if name.strip()]
+    return list(dict.fromkeys(names)) or list(standard)
+
+
+def refuse_weights(table: Table, command: str) -> None:
+    """Weights have no meaning in these tests; they are never ignored in silence."""
+    if table.weight is not None:
+        raise InputError(
+            f"epimeter {command} takes no weights; leave the column out with --column weight=", field="weight"
+        )

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter plan``: how many rows make a verdict firm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from epimeter.cli.judging import aligned, write
+
+LEVELS = ("L1", "L2", "L3")
+DOMAINS = ("medical", "legal", "financial", "code", "general")
+
+
+@click.command()
+@click.option(
+    "--level", "wanted", type=click.Choice(LEVELS), help="The level aimed at; without it every level's limits count."
+)
+@click.option("--domain", type=click.Choice(DOMAINS), default="general", show_default=True)
+@click.option("--expected-ece", type=click.FloatRange(0, 1), required=True, help="The calibration error expected.")
+@click.option("--expected-u-recall", type=click.FloatRange(0, 1), help="The U-Recall expected, as a fraction.")
+@click.option(
+    "--accuracy", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Share of right answers expected."
+)
+@click.option(
+    "--unknowns",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of unknown inputs, for ONTO 42001.",
+)
+@click.option("--standard", type=click.Choice(["ers", "42001", "both"]), default="both", show_default=True)
+@click.option("--bins", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--power", type=float, default=0.9, show_default=True, help="Probability that the verdict is firm.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
+def plan(
+    wanted: str | None,
+    domain: str,
+    expected_ece: float,
+    expected_u_recall: float | None,
+    accuracy: float,
+    unknowns: float,
+    standard: str,
+    bins: int,
+    power: float,
+    confidence: float,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Say how many rows make the verdict of a standard firm: every interval clear of every limit.
+
+    ONTO-ERS and ONTO 42001 have limits of their own; both are planned for unless one is chosen.
+
+    \b
+    epimeter plan --level L2 --domain medical --expected-ece 0.06
+    epimeter plan --level L2 --expected-ece 0.06 --expected-u-recall 0.62 --standard ers --json
+    """
+    from epimeter.inference import plan as planned
+    from epimeter.standards import ers
+
+    found = {}
+    if standard in ("ers", "both"):
+        targets = _ers(wanted, domain, expected_ece, expected_u_recall, accuracy, bins)
+        made = planned(targets, power=power, level=confidence)
+        found["ONTO-ERS"] = (made, max(made.rows, ers.MINIMUM_ROWS) if made.rows is not None else None)
+    if standard in ("42001", "both"):
+        made = planned(
+            _onto(wanted, domain, expected_ece, expected_u_recall, accuracy, unknowns, bins),
+            power=power,
+            level=confidence,
+        )
+        found["ONTO 42001"] = (made, made.rows)
+    document = {
+        "level": wanted,
+        "domain": domain,
+        "power": power,
+        "confidence": confidence,
+        "standards": {name: made.to_dict() | {"rows_with_minimum": rows} for name, (made, rows) in found.items()},
+    }
+    write(document, "\n\n".join(_text(name, made, rows) for name, (made, rows) in found.items()), as_json, output)
+
+
+def _variance(accuracy: float) -> float:
+    """Variance of a right or wrong answer: what the residual can have at most, if confidences say nothing."""
+    return max(accuracy * (1 - accuracy), 1e-6)
+
+
+def _ers(wanted: str | None, domain: str, ece: float, recall: float | None, accuracy: float, bins: int) -> list[Any]:
+    from epimeter.inference.planning import Target
+    from epimeter.standards import ers
+
+    levels = [level for level in ers.LEVELS if wanted in (None, level.name)]
+    variance = _variance(accuracy)
+    targets = [
+        Target(name="ece", kind="error", expected=ece, limits=tuple(level.ece for level in levels), bins=bins,
+               variance=variance)
+    ]  # fmt: skip
+    if recall is None:
+        return targets
+    wrong = max(1 - accuracy, 1e-3)
+    limits = tuple(level.u_recall / 100 for level in levels)
+    targets.append(Target(name="u_recall", kind="share", expected=recall, limits=limits, portion=wrong))
+    score = min(100.0, max(0.0, ers.ers_raw(ece, 100 * recall, domain)))
+    deviation = math.hypot(200 * math.sqrt(variance), 50 * math.sqrt(recall * (1 - recall) / wrong))
+    targets.append(
+        Target(name="ers", kind="score", expected=score, limits=tuple(float(level.ers) for level in levels),
+               deviation=deviation)
+    )  # fmt: skip
+    return targets
+
+
+def _onto(
+    wanted: str | None, domain: str, ece: float, recall: float | None, accuracy: float, unknowns: float, bins: int
+) -> list[Any]:
+    from epimeter.inference.planning import Target
+    from epimeter.standards import onto42001
+
+    number = None if wanted is None else LEVELS.index(wanted)
+    levels = [level for i, level in enumerate(onto42001.LEVELS) if number in (None, i)]
+    targets = [
+        Target(name="ece", kind="error", expected=ece, limits=tuple(level.ece for level in levels), bins=bins,
+               variance=_variance(accuracy))
+    ]  # fmt: skip
+    if recall is not None:
+        limits = tuple(level.u_recall for level in levels)
+        targets.append(Target(name="u_recall", kind="share", expected=recall, limits=limits, portion=unknowns))
+    return targets
+
+
+def _text(standard: str, made: Any, rows: int | None) -> str:
+    table = [("number", "expected", "nearest limit", "rows")]
+    table += [
+        (
+            need.name,
+            f"{need.expected:.6g}",
+            "none" if need.nearest is None else f"{need.nearest:g}",
+            "no number would do" if need.rows is None else f"{need.rows:,}",
+        )
+        for need in made.needs
+    ]
+    if rows is None:
+        says = "what is expected lies on a limit, or too near to it: no number of rows makes the verdict firm"
+    else:
+        least = f" (the standard asks for {rows:,} at least)" if made.rows is not None and rows > made.rows else ""
+        says = f"{rows:,} rows make the verdict firm with probability {made.power:g}{least}"
+    return f"{standard}: {says}.\n\n{aligned(table)}"

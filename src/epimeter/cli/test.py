@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter test FILE``: is the model calibrated, is its error tolerable, is it safe?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
+
+TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME[,NAME…]", help="Test with these metrics.")
+@click.option("--tau", type=float, help="Also test whether the error is at most this.")
+@click.option("--of", "error", default="ece", show_default=True, help="The error that --tau is about.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of the tests.")
+@click.option(
+    "--adjust",
+    type=click.Choice(["holm", "bonferroni", "bh", "by"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for the number of tests.",
+)
+@click.option("--draws", type=int, default=999, show_default=True, help="Sets of labels drawn from the forecasts.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--gate", is_flag=True, help="Exit with 1 when calibration is refuted, or the error shown to exceed tau.")
+@click.option("--figure", type=click.Path(dir_okay=False), help="Draw the cumulative differences: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+def test(
+    file: str,
+    metrics: tuple[str, ...],
+    tau: float | None,
+    error: str,
+    alpha: float,
+    adjust: Any,
+    draws: int,
+    seed: int,
+    gate: bool,
+    figure: str | None,
+    as_json: bool,
+    output: str | None,
+    columns: tuple[str, ...],
+    kind: str | None,
+) -> None:
+    """Test the predictions in FILE: perfect calibration by several metrics, safety from over-confidence.
+
+    \b
+    epimeter test predictions.csv
+    epimeter test predictions.csv --tau 0.05 --of ece_db --gate
+    epimeter test predictions.csv --metric ece,ecce_r --json
+    """
+    from epimeter.inference import calibration_tests, safe_calibration_test, tolerance_test
+
+    if figure is not None:
+        from epimeter.draw.canvas import format_of, require_matplotlib
+
+        format_of(figure)
+        require_matplotlib()
+    table = read_table(file, columns, kind)
+    refuse_weights(table, "test")
+    names = metric_names(metrics, TESTS)
+    found = calibration_tests(
+        table.y_true, table.y_prob, metrics=names, adjust=adjust, alpha=alpha, draws=draws, seed=seed
+    )
+    safe = safe_calibration_test(table.y_true, table.y_prob, alpha=alpha, draws=draws, seed=seed)
+    held = None
+    if tau is not None:
+        held = tolerance_test(table.y_true, table.y_prob, tau=tau, metric=error, alpha=alpha, draws=draws, seed=seed)
+    if figure is not None:
+        from epimeter import draw
+
+        draw.save(draw.cumulative(table.y_true, table.y_prob), figure)
+        click.echo(f"wrote {figure}", err=True)
+    document = {
+        "source": table.source,
+        "n_rows": table.n_rows,
+        "alpha": alpha,
+        "adjust": adjust,
+        "draws": draws,
+        "seed": seed,
+        "calibration": [finding.to_dict() for finding in found],
+        "safety": safe.to_dict(),
+        "tolerance": None if held is None else {"metric": error, **held.to_dict()},
+    }
+    write(document, _text(table, found, safe, held, error, alpha, adjust), as_json, output)
+    if gate and (any(finding.reject for finding in found) or (held is not None and held.verdict == "above")):
+        raise click.exceptions.Exit(1)
+
+
+def _text(table: Any, found: Any, safe: Any, held: Any, error: str, alpha: float, adjust: str) -> str:
+    refuted = [finding.metric for finding in found if finding.reject]
+    rows = [("metric", "value", "p", "adjusted", "verdict", "how")]
+    rows += [
+        (f.metric, f"{f.value:.6g}", chance(f.p_value), chance(f.adjusted), "refuted" if f.reject else "–", f.method)
+        for f in found
+    ]
+    parts = [
+        f"{table.source} · {table.n_rows:,} rows · level {alpha:g}, adjusted by {adjust}",
+        "Perfect calibration is refuted by " + ", ".join(refuted) + "."
+        if refuted
+        else "Perfect calibration is not refuted; that is no proof of it.",
+        aligned(rows),
+        f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, p {chance(safe.p_value)}: "
+        + ("over-confidence is established." if safe.reject else "over-confidence is not established."),
+    ]
+    if held is not None:
+        words = {
+            "above": "shown to be exceeded",
+            "within": "shown to be kept",
+            "undecided": "not decided by these rows",
+        }
+        parts.append(
+            f"{error} at most {held.tau:g}: {words[held.verdict]} (value {held.value:.6g}, p against it "
+            f"{chance(held.p_value)}, p for it {chance(held.p_value_within)}; {held.method})."
+        )
+    return "\n\n".join(parts)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several tests or several models at once: shared draws, and p-values adjusted for how many were made."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import Metric, find
+from epimeter.errors import InputError
+from epimeter.inference.bootstrap import Scheme, bootstrapped, ends, scheme
+from epimeter.inference.consistency import redrawn
+from epimeter.inference.draws import at_least, at_most
+from epimeter.inference.intervals import OPTIONS, refuse_without_value
+from epimeter.inference.multiplicity import adjust_p_values
+from epimeter.inference.permutation import swapped
+from epimeter.inference.statistic import Statistic
+from epimeter.metrics.bin.square import l2_ece_ci
+from epimeter.metrics.cumulative.differences import ecce_mad
+from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
+from epimeter.parameters import check
+from epimeter.results import Interval, plain
+from epimeter.views import View, view
+
+Floats = NDArray[np.float64]
+Adjustment = Literal["holm", "bonferroni", "bh", "by"]
+ASYMPTOTIC: dict[str, Metric[Any]] = {"ecce_mad": ecce_mad, "l2_ece_ci": l2_ece_ci, "spiegelhalter_z": spiegelhalter_z}
+"""Tests of perfect calibration with a law of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One test of perfect calibration."""
+
+    metric: str
+    value: float
+    p_value: float
+    adjusted: float
+    reject: bool
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def calibration_tests(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    metrics: Sequence[str] = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z"),
+    adjust: Adjustment = "holm",
+    alpha: float = 0.05,
+    draws: int = 999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[Finding]:
+    """Tests of perfect calibration with several metrics, their p-values adjusted.
+
+    Metrics with a law of their own are tested by it; for the others labels are drawn from the forecasts, the same
+    labels for all of them. Signed metrics are tested on both sides.
+
+    Parameters
+    ----------
+    metrics
+        Names of metrics.
+    adjust
+        How p-values are adjusted, as in adjust_p_values.
+    alpha
+        Level over all tests.
+    draws, seed, threads
+        Of the label draws.
+    """
+    given = view(y_true, y_prob)
+    check("calibration_tests", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
+    names = [find(name).name for name in metrics]
+    if not names:
+        raise InputError("calibration_tests needs at least one metric; got none", field="metrics")
+    found: dict[str, tuple[float, float, str]] = {}
+    for name in names:
+        if name in ASYMPTOTIC:
+            made = ASYMPTOTIC[name](y_true, y_prob)
+            found[name] = made.headline, 1.0 if math.isnan(made.p_value) else made.p_value, "asymptotic"
+    drawn_names = [name for name in names if name not in found]
+    if drawn_names:
+        statistics = [Statistic.of(name, None) for name in drawn_names]
+        null = redrawn(given, statistics, draws, seed, False, threads)
+        for statistic, column in zip(statistics, null.T, strict=True):
+            value = statistic.of_view(given)
+            above = (1 + int(at_least(column, value).sum())) / (draws + 1)
+            below = (1 + int(at_most(column, value).sum())) / (draws + 1)
+            signed = find(statistic.name).card.direction == "signed"
+            p_value = min(1.0, 2 * min(above, below)) if signed else above
+            found[statistic.name] = value, p_value, "resampling"
+    adjusted = adjust_p_values([found[name][1] for name in names], method=adjust, alpha=alpha).adjusted
+    return [
+        Finding(
+            metric=name,
+            value=found[name][0],
+            p_value=found[name][1],
+            adjusted=float(q),
+            reject=bool(q <= alpha),
+            method=found[name][2],
+        )
+        for name, q in zip(names, adjusted, strict=True)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """How two models differ in one metric; positive: the first has the larger value."""
+
+    first: str
+    second: str
+    metric: str
+    value_first: float
+    value_second: float
+    value: float
+    interval: Interval
+    p_value: float
+    adjusted: float
+    reject: bool
+    method: str
+    better: str
+    """The model with the better value, where the test rejects and the interval leaves out 0 as well; else empty.
+
+    Swapping tests whether the models are exchangeable; two of them can be told apart and still be equally calibrated.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        made = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "interval"}
+        return made | {"interval": self.interval.to_dict()}
+
+
+def compare(
+    y_true: Any,
+    models: Mapping[str, Any],
+    *,
+    metrics: Sequence[str] = ("brier_score", "ece", "ecd"),
+    level: float = 0.95,
+    adjust: Adjustment = "holm",
+    groups: Any = None,
+    draws: int = 999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[Difference]:
+    """Two or more models on the same rows: differences with intervals, and tests by swapping predictions.
+
+    Parameters
+    ----------
+    models
+        Predictions by the name of their model.
+    metrics
+        Names of metrics; their differences are tested together.
+    level
+        Nominal coverage of the intervals; the tests have level 1 - level, adjusted for their number.
+    adjust
+        How p-values are adjusted, as in adjust_p_values.
+    groups
+        One label a row; rows of one label are drawn together. There is then no swapping test: the p-value is that of
+        the bootstrap.
+    draws, seed, threads
+        Of the bootstrap and the swapping.
+    """
+    names, statistics = list(models), _statistics(metrics, level, draws, seed)
+    if len(names) < 2:
+        raise InputError(f"a comparison needs at least two models; got {len(names)}", field="models")
+    views = [view(y_true, models[name]) for name in names]
+    plan = scheme(views[0].n_rows, None, groups)
+    drawn = bootstrapped(views, statistics, plan, draws, seed, threads)
+    rows = []
+    for a, b in itertools.combinations(range(len(names)), 2):
+        for s, statistic in enumerate(statistics):
+            values = statistic.of_view(views[a]), statistic.of_view(views[b])
+            spread = drawn[:, a, s] - drawn[:, b, s]
+            if groups is None:
+                p_value = _swapped_p(views[a], views[b], statistic, draws, seed, threads)
+                method = "paired bootstrap; swapping test"
+            else:
+                p_value, method = _bootstrap_p(values[0] - values[1], spread), "paired bootstrap by groups"
+            rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
+    return _judged(rows, level, adjust)
+
+
+def compare_samples(
+    first: tuple[Any, Any],
+    second: tuple[Any, Any],
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    metrics: Sequence[str] = ("brier_score", "ece", "ecd"),
+    level: float = 0.95,
+    adjust: Adjustment = "holm",
+    draws: int = 999,
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[Difference]:
+    """Two models on different rows, or one model at two times: each sample is drawn again by itself.
+
+    Parameters
+    ----------
+    first, second
+        ``(y_true, y_prob)`` of each.
+    names
+        What the two are called.
+    metrics, level, adjust, draws, seed, threads
+        As in compare.
+    """
+    statistics = _statistics(metrics, level, draws, seed)
+    views = [view(*first), view(*second)]
+    plans: list[Scheme] = [scheme(v.n_rows, None, None) for v in views]
+    drawn = [
+        bootstrapped([v], statistics, plan, draws, seed + i, threads)[:, 0]
+        for i, (v, plan) in enumerate(zip(views, plans, strict=True))
+    ]
+    rows = []
+    for s, statistic in enumerate(statistics):
+        values = statistic.of_view(views[0]), statistic.of_view(views[1])
+        spread = drawn[0][:, s] - drawn[1][:, s]
+        p_value = _bootstrap_p(values[0] - values[1], spread)
+        units = min(plan.width for plan in plans)
+        rows.append((names[0], names[1], statistic.name, values, spread, p_value, "independent bootstrap", units))
+    return _judged(rows, level, adjust)
+
+
+def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> list[Statistic]:
+    options = {"level": level, "draws": draws, "seed": seed}
+    check("compare", {name: OPTIONS[name] for name in options}, options)
+    if not metrics:
+        raise InputError("a comparison needs at least one metric; got none", field="metrics")
+    for name in metrics:
+        refuse_without_value(find(name))
+    return [Statistic.of(name, None) for name in metrics]
+
+
+def _swapped_p(a: View, b: View, statistic: Statistic, draws: int, seed: int, threads: int | None) -> float:
+    if a.prob.shape != b.prob.shape:
+        raise InputError(f"both models must have predictions of one shape; got {a.prob.shape} and {b.prob.shape}")
+    value = statistic.of_view(a) - statistic.of_view(b)
+    drawn = np.abs(swapped(a, b, statistic, draws, seed, threads))
+    return (1 + int(at_least(drawn, abs(value)).sum())) / (draws + 1)
+
+
+def _bootstrap_p(value: float, drawn: Floats) -> float:
+    """The level at which the basic interval just reaches 0."""
+    reached = min(int(at_least(drawn, 2 * value).sum()), int(at_most(drawn, 2 * value).sum()))
+    return min(1.0, 2 * (1 + reached) / (len(drawn) + 1))
+
+
+def _judged(rows: list[Any], level: float, adjust: Adjustment) -> list[Difference]:
+    adjusted = adjust_p_values([row[5] for row in rows], method=adjust, alpha=1 - level).adjusted
+    made = []
+    for (first, second, name, values, drawn, p_value, method, units), q in zip(rows, adjusted, strict=True):
+        value = values[0] - values[1]
+        low, high = ends(value, drawn, level, "basic") if np.isfinite(drawn).all() else (-math.inf, math.inf)
+        reject = bool(q <= 1 - level)
+        made.append(
+            Difference(
+                first=first,
+                second=second,
+                metric=name,
+                value_first=values[0],
+                value_second=values[1],
+                value=value,
+                interval=Interval(low=low, high=high, level=level, method=method.split(";")[0], units=units),
+                p_value=p_value,
+                adjusted=float(q),
+                reject=reject,
+                method=method,
+                better=_better(name, values, first, second) if reject and not low <= 0 <= high else "",
+            )
+        )
+    return made
+
+
+def _better(metric: str, values: tuple[float, float], first: str, second: str) -> str:
+    card = find(metric).card
+    a, b = values
+    if card.direction == "signed" and card.ideal is not None:
+        a, b = abs(a - card.ideal), abs(b - card.ideal)
+    elif card.direction == "higher":
+        a, b = -a, -b
+    elif card.direction != "lower":
+        return ""
+    return first if a < b else second if b < a else ""
