@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The REST service of ONTO-ERS section 6 and the registry.
+
+| file          | what it knows                                                                  |
+|---------------|--------------------------------------------------------------------------------|
+| settings      | everything that can be set, and which settings are refused                     |
+| app           | the app: routes, handlers, what runs beside them                               |
+| problems      | every error, in one shape (RFC 9457)                                           |
+| secrets       | API keys and webhook secrets                                                   |
+| access        | who calls, what he may, how often                                              |
+| rates         | requests a minute, in memory, in Redis, in PostgreSQL                          |
+| bodies        | a request's body: received, unpacked, parsed, each within limits               |
+| predictions   | bodies of five formats into one table of columns                               |
+| arrow_guard   | what an Arrow stream would unpack to, before it does                           |
+| assessment    | columns into the answer of an evaluation                                       |
+| acceptance    | an evaluation accepted: quota, attempt, result and audit entry in one commit   |
+| schemas       | what goes in and out, as types                                                 |
+| documents     | the OpenAPI document, made from the routes and the schemas                     |
+| paging        | cursors                                                                        |
+| workers       | threads that do jobs, make signals, deliver webhooks                           |
+| signal        | the global signal: committed at T, open to all an hour later                   |
+| webhooks      | Standard Webhooks, never into a private network                                |
+| ledger        | the keys and logs of `trust`, opened once                                      |
+| gauges        | numbers for Prometheus                                                         |
+| client        | the service seen from outside: `epimeter.Client`                               |
+| api/          | one module an area, one function an endpoint                                   |
+"""

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evaluation accepted: quota, attempt number, result, audit entry and answer in one commit.
+
+1. Few rows: measured first, then everything is written at once.
+2. Many rows: the rows are kept, the evaluation is queued and a job written, at once; a worker measures later and writes
+   result and end of the job at once.
+
+Whatever happens between, an evaluation is counted exactly when it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from epimeter.errors import EpimeterError
+from epimeter.service import webhooks
+from epimeter.service.assessment import ENGINE, Assessed, assess
+from epimeter.service.bodies import encoded
+from epimeter.service.predictions import Columns, packed, to_records, unpacked_columns
+from epimeter.service.problems import Problem
+from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
+from epimeter.standards.ers import SPEC_VERSION
+from epimeter.standards.records import Records
+from epimeter.store import Store, evaluations, jobs, journal
+from epimeter.store.moments import moment, month_of, new_id, now, written
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks for an evaluation, and what he may."""
+
+    organization: str
+    key_id: str
+    quota: int | None
+
+
+def measure(given: Records, facts: Facts, at: int) -> Assessed:
+    """The numbers, before anything is written."""
+    return assess(given, facts, moment(at))
+
+
+def accept(
+    db: Connection, order: Order, facts: Facts, columns: Columns, found: Assessed, at: int
+) -> tuple[str, Evaluation]:
+    """Write an evaluation that is measured."""
+    number, attempt = _counted(db, order, facts, at)
+    done = now()
+    answer = _answer(number, facts, attempt, at, done, found)
+    evaluations.add(
+        db,
+        id=number,
+        organization=order.organization,
+        key_id=order.key_id,
+        system_id=facts.model_id,
+        system_version=facts.model_version,
+        domain=facts.domain,
+        attempt=attempt,
+        status="completed",
+        created_at=at,
+        request=encoded(facts),
+        rows_kept=int(found.certifiable),
+        **_stored(found, answer, done),
+    )
+    if found.certifiable:  # only such rows can be needed again
+        evaluations.keep_rows(db, number, packed(columns))
+    _tell(db, order.organization, order.key_id, "evaluation.completed", answer)
+    return number, answer
+
+
+def queue(db: Connection, order: Order, facts: Facts, rows: bytes, at: int) -> tuple[str, Evaluation]:
+    """Write an evaluation that a worker will measure."""
+    number, attempt = _counted(db, order, facts, at)
+    evaluations.add(
+        db,
+        id=number,
+        organization=order.organization,
+        key_id=order.key_id,
+        system_id=facts.model_id,
+        system_version=facts.model_version,
+        domain=facts.domain,
+        attempt=attempt,
+        status="queued",
+        created_at=at,
+        request=encoded(facts),
+        rows_kept=1,
+    )
+    evaluations.keep_rows(db, number, rows)
+    job = jobs.add(db, organization=order.organization, kind="evaluate", subject=number, at=at)
+    answer = _empty(number, facts, attempt, at, "queued", job=job)
+    journal.note(
+        db,
+        organization=order.organization,
+        actor=order.key_id,
+        action="evaluation.queued",
+        subject=number,
+        model_id=facts.model_id,
+        attempt=attempt,
+    )
+    return number, answer
+
+
+def work(store: Store, job: Any, worker: str) -> None:
+    """Measure a queued evaluation and write its result, if the job is still this worker's."""
+    organization, number = job["organization"], job["subject"]
+    with store.reading() as db:
+        row = evaluations.find(db, organization, number)
+        rows = evaluations.kept_rows(db, number)
+    if row is None or row["status"] != "queued":
+        with store.writing() as db:
+            jobs.finish(db, job["id"], worker, now())
+        return
+    facts = msgspec.json.decode(row["request"], type=Facts)
+    columns = unpacked_columns(rows)
+    error: str | None = None
+    found: Assessed | None = None
+    try:
+        found = measure(to_records(columns, moment(row["created_at"])), facts, row["created_at"])
+    except (EpimeterError, Problem) as refusal:
+        error = str(refusal)
+    done = now()
+    with store.writing() as db:
+        if not jobs.finish(db, job["id"], worker, done):
+            return
+        if found is None:
+            answer = _empty(number, facts, row["attempt"], row["created_at"], "failed", error=error, done=done)
+            evaluations.complete(db, number, status="failed", completed_at=done, result=encoded(answer))
+            evaluations.drop_rows(db, number)
+            _tell(db, organization, row["key_id"], "evaluation.failed", answer)
+            return
+        answer = _answer(number, facts, row["attempt"], row["created_at"], done, found)
+        evaluations.complete(db, number, status="completed", **_stored(found, answer, done))
+        if not found.certifiable:
+            evaluations.drop_rows(db, number)
+        _tell(db, organization, row["key_id"], "evaluation.completed", answer)
+
+
+def failed(db: Connection, organization: str, number: str, error: str) -> None:
+    """Write that a queued evaluation came to nothing."""
+    row = evaluations.find(db, organization, number)
+    if row is None or row["status"] != "queued":
+        return
+    done = now()
+    facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
+    sentence = f"it could not be measured: {error}"
+    answer = _empty(number, facts, row["attempt"], row["created_at"], "failed", error=sentence, done=done)
+    evaluations.complete(db, number, status="failed", completed_at=done, result=encoded(answer))
+    evaluations.drop_rows(db, number)
+    _tell(db, organization, row["key_id"], "evaluation.failed", answer)
+
+
+def shown(row: Any, job: Any = None) -> Evaluation:
+    """A stored evaluation as it is sent."""
+    if row["result"] is not None:
+        return msgspec.json.decode(bytes(row["result"]), type=Evaluation)
+    facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
+    return _empty(
+        row["id"], facts, row["attempt"], row["created_at"], row["status"], job=None if job is None else job["id"]
+    )
+
+
+def line(row: Any) -> EvaluationLine:
+    """A stored evaluation as a line of a list."""
+    metrics = None if row["ece"] is None else Metrics(row["ece"], row["u_recall"], row["ers"])
+    return EvaluationLine(
+        evaluation_id=row["id"],
+        status=row["status"],
+        model_id=row["system_id"],
+        model_version=row["system_version"],
+        domain=row["domain"],
+        attempt=row["attempt"],
+        created_at=written(row["created_at"]) or "",
+        completed_at=written(row["completed_at"]),
+        sample_size=row["sample_size"],
+        metrics=metrics,
+        level=row["level"],
+    )
+
+
+def _counted(db: Connection, order: Order, facts: Facts, at: int) -> tuple[str, int]:
+    month = month_of(at)
+    if evaluations.count_use(db, order.organization, month, order.quota) is None:
+        raise quota_used_up(order.quota or 0, month)
+    return new_id("eval_"), evaluations.next_attempt(db, order.organization, facts.model_id)
+
+
+def quota_used_up(quota: int, month: str) -> Problem:
+    """The refusal of one evaluation too many."""
+    year, number = divmod(int(month[:4]) * 12 + int(month[5:]), 12)
+    from datetime import UTC, datetime
+
+    reset = datetime(year, number + 1, 1, tzinfo=UTC)
+    seconds = max(1, int(reset.timestamp() - now() / 1e6) + 1)
+    return Problem(
+        "quota-used-up",
+        f"the {quota:,} evaluations of {month} are used up; the next month begins at {reset:%Y-%m-%d} UTC",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
+def _answer(number: str, facts: Facts, attempt: int, at: int, done: int, found: Assessed) -> Evaluation:
+    return Evaluation(
+        evaluation_id=number,
+        status="completed",
+        spec_version=SPEC_VERSION,
+        model_id=facts.model_id,
+        model_version=facts.model_version,
+        domain=facts.domain,
+        attempt=attempt,
+        created_at=written(at) or "",
+        completed_at=written(done),
+        metrics=found.metrics,
+        compliance=found.compliance,
+        accuracy=found.accuracy,
+        risk=found.risk,
+        dataset=found.dataset,
+        onto_42001=found.onto,
+        certifiable=found.certifiable,
+        obstacles=found.obstacles,
+        notes=found.notes,
+        engine=ENGINE,
+    )
+
+
+def _empty(
+    number: str,
+    facts: Facts,
+    attempt: int,
+    at: int,
+    status: Any,
+    *,
+    job: str | None = None,
+    error: str | None = None,
+    done: int | None = None,
+) -> Evaluation:
+    return Evaluation(
+        evaluation_id=number,
+        status=status,
+        spec_version=SPEC_VERSION,
+        model_id=facts.model_id,
+        model_version=facts.model_version,
+        domain=facts.domain,
+        attempt=attempt,
+        created_at=written(at) or "",
+        completed_at=written(done),
+        engine=ENGINE,
+        error=error,
+        job=job,
+    )
+
+
+def _stored(found: Assessed, answer: Evaluation, done: int) -> dict[str, Any]:
+    return {
+        "completed_at": done,
+        "sample_size": found.dataset.sample_size,
+        "ece": found.metrics.ece,
+        "u_recall": found.metrics.u_recall,
+        "ers": found.metrics.ers,
+        "level": found.compliance.level,
+        "dataset_digest": found.dataset.digest,
+        "wrong": found.wrong,
+        "wrong_unsure": found.wrong_unsure,
+        "totals": found.totals,
+        "result": encoded(answer),
+        "report": found.report,
+    }
+
+
+def _tell(db: Connection, organization: str, actor: str, event: str, answer: Evaluation) -> None:
+    """The audit entry and the webhooks of a result, in its transaction."""
+    level = None if answer.compliance is None else answer.compliance.level
+    digest = None if answer.dataset is None else answer.dataset.digest
+    journal.note(
+        db,
+        organization=organization,
+        actor=actor,
+        action=event,
+        subject=answer.evaluation_id,
+        model_id=answer.model_id,
+        attempt=answer.attempt,
+        level=level,
+        dataset_digest=digest,
+    )
+    webhooks.emit(db, organization, event, answer)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of metrics, health, and the kinds of problems."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from epimeter.card import catalogue, find
+from epimeter.errors import UnknownMetricError
+from epimeter.schema import described
+from epimeter.service.answers import answer
+from epimeter.service.documents import documented
+from epimeter.service.paging import Limit, links
+from epimeter.service.problems import KINDS, Problem
+from epimeter.service.schemas import Health, MetricPage
+from epimeter.store import evaluations
+from epimeter.store.migrations import revision
+
+area = APIRouter(tags=["catalogue and health"])
+
+
+@area.get(
+    "/v1/metrics", summary="All metrics", **documented(gives=MetricPage, problems=("invalid",), headers=("Link",))
+)
+def metrics(
+    request: Request,
+    family: Annotated[str | None, Query(max_length=40)] = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(max_length=80, description="`next` of the page before.")] = None,
+) -> Response:
+    names = list(catalogue(family))
+    start = names.index(cursor) + 1 if cursor in names else 0
+    if cursor is not None and cursor not in names:
+        raise Problem("invalid", "/query/cursor: a cursor must be the `next` of a page")
+    shown = names[start : start + limit]
+    next_ = shown[-1] if start + limit < len(names) else None
+    page = MetricPage([described(find(name)) for name in shown], next_)
+    return answer(page, headers=links("/v1/metrics", {"family": family, "limit": limit}, next_))
+
+
+@area.get(
+    "/v1/metrics/{name}", summary="The card of a metric", **documented(gives=dict, problems=("not-found", "invalid"))
+)
+def metric(request: Request, name: str) -> Response:
+    try:
+        return answer(described(find(name)))
+    except UnknownMetricError as unknown:
+        raise Problem("not-found", str(unknown)) from None
+
+
+@area.get("/healthz", summary="The process is alive", **documented(gives=Health))
+def alive(request: Request) -> Response:
+    return answer(Health("ok", {"process": "ok"}))
+
+
+@area.get("/readyz", summary="Everything it needs is there", **documented(gives=Health, also={503: Health}))
+def ready(request: Request) -> Response:
+    state = request.app.state
+    checks: dict[str, str] = {}
+
+    def check(name: str, look: Any) -> None:
+        try:
+            checks[name] = look() or "ok"
+        except Exception as fault:
+            checks[name] = f"fault: {type(fault).__name__}"
+
+    def database() -> str:
+        with state.store.reading() as db:
+            evaluations.active(db)
+        return "ok" if revision(state.store) == state.revision else "fault: another revision"
+
+    check("database", database)
+    check("trust", state.ledger.check)
+    good = all(not word.startswith("fault") for word in checks.values())
+    return answer(Health("ok" if good else "fault", checks), 200 if good else 503)
+
+
+@area.get("/problems/{kind}", summary="A kind of problem", **documented(gives=dict, problems=("not-found", "invalid")))
+def problem(request: Request, kind: str) -> Response:
+    if kind not in KINDS:
+        raise Problem("not-found", f"the kinds of problems are {', '.join(KINDS)}")
+    found = KINDS[kind]
+    return answer({"type": f"/problems/{kind}", "status": found.status, "title": found.title, "advice": found.advice})

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluations: submit predictions, list, look at one, its report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import anyio
+import msgspec
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from epimeter.service import acceptance
+from epimeter.service.acceptance import Order
+from epimeter.service.access import Known
+from epimeter.service.answers import Work, answer, once
+from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
+from epimeter.service.documents import content_of, documented
+from epimeter.service.paging import Cursor, Limit, cut, links, place
+from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, packed, read, to_records, today
+from epimeter.service.problems import Problem
+from epimeter.service.renderings import rendered
+from epimeter.service.schemas import (
+    EvaluateRequest,
+    Evaluation,
+    EvaluationPage,
+    Facts,
+    Prediction,
+)
+from epimeter.store import evaluations, jobs
+from epimeter.store.moments import month_of, now
+
+area = APIRouter(tags=["evaluations"])
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+
+@area.post(
+    "/v1/evaluate",
+    summary="Submit predictions",
+    description=(
+        "Rows as in ERS 6.2, columns, NDJSON, an Arrow IPC stream or Parquet; gzip and zstd. Bodies other than JSON say "
+        "model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more become a job (202)."
+    ),
+    **documented(
+        gives=Evaluation,
+        also={202: Evaluation},
+        scope="evaluate",
+        bodies={
+            JSON: content_of(EvaluateRequest),
+            NDJSON: content_of(Prediction) | {"example": '{"confidence":0.9,"correct":true}\n'},
+            ARROW: BINARY,
+            PARQUET: BINARY,
+        },
+        problems=(
+            "too-slow",
+            "in-flight",
+            "too-large",
+            "unsupported-media-type",
+            "invalid",
+            "key-reused",
+            "quota-used-up",
+            "out-of-space",
+        ),
+        headers=("Location", "Idempotency-Replayed"),
+    ),
+)
+async def evaluate(
+    request: Request,
+    caller: Known,
+    model_id: Annotated[str | None, Query(max_length=200)] = None,
+    domain: Annotated[str | None, Query(max_length=40)] = None,
+    model_version: Annotated[str | None, Query(max_length=200)] = None,
+    dataset_id: Annotated[str | None, Query(max_length=200)] = None,
+    metrics: Annotated[str | None, Query(max_length=2000, description="Names, separated by commas.")] = None,
+    preregistration: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    state = request.app.state
+    kind, packing = media_type(request), encoding_of(request)
+    if kind not in MEDIA_TYPES:
+        raise Problem(
+            "unsupported-media-type", f"Content-Type must be one of {', '.join(MEDIA_TYPES)}; got {kind!r:.60}"
+        )
+    said = {
+        "model_id": model_id,
+        "domain": domain,
+        "model_version": model_version,
+        "dataset_id": dataset_id,
+        "metrics": None if metrics is None else [name.strip() for name in metrics.split(",")],
+        "preregistration": preregistration,
+    }
+    given = {name: value for name, value in said.items() if value is not None}
+    facts = None if kind == JSON else _facts(given)
+    if kind == JSON and given:
+        raise Problem("invalid", f"/query/{next(iter(given))}: a JSON body says this itself")
+    await to_thread.run_sync(_refuse_used_up, request, caller)
+    plain_json = kind == JSON and packing == "identity"
+    body = await receive(request, state.settings, state.settings.max_json if plain_json else state.settings.max_body)
+
+    def work() -> Response:
+        return once(
+            request, state.store, caller, body.fingerprint, lambda: _prepared(request, caller, body, kind, facts)
+        )
+
+    try:
+        with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
+            made = await to_thread.run_sync(work, limiter=state.measuring)
+    finally:
+        body.close()
+    return made
+
+
+def _facts(given: dict[str, Any]) -> Facts:
+    """What the query says of the rows, held to the same rules as in a JSON body."""
+    try:
+        found = msgspec.convert(given, EvaluateRequest)
+    except msgspec.ValidationError as fault:
+        raise invalid(fault, "/query") from None
+    return Facts(
+        model_id=found.model_id,
+        domain=found.domain,
+        model_version=found.model_version,
+        dataset_id=found.dataset_id,
+        metrics=None if found.metrics is None else tuple(found.metrics),
+        preregistration=found.preregistration,
+    )
+
+
+def _refuse_used_up(request: Request, caller: Known) -> None:
+    """Say early that the quota is used up; the commit says it for certain."""
+    if caller.quota is None:
+        return
+    month = month_of(now())
+    with request.app.state.store.reading() as db:
+        used = evaluations.used(db, caller.organization, month)
+    request.state.headers["RateLimit-Policy"] += f', "month";q={caller.quota}'
+    request.state.headers["RateLimit"] += f', "month";r={max(0, caller.quota - used - 1)}'
+    if used >= caller.quota:
+        raise acceptance.quota_used_up(caller.quota, month)
+
+
+def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None) -> Work:
+    """Read and, if the rows are few, measure; then the commit."""
+    settings = request.app.state.settings
+    limit = settings.max_json if kind == JSON else settings.max_unpacked
+    plain = unpacked(body, encoding_of(request), str(settings.folder), limit)
+    try:
+        columns = read(plain, kind, settings)
+    finally:
+        if plain is not body:
+            plain.close()
+    said = columns.facts or facts
+    assert said is not None
+    at = now()
+    order = Order(organization=caller.organization, key_id=caller.key_id, quota=caller.quota)
+    given = to_records(columns, today())
+    if columns.n_rows > settings.rows_at_once:
+        rows = packed(columns)
+
+        def queued(db: Any) -> tuple[int, bytes, str | None]:
+            number, made = acceptance.queue(db, order, said, rows, at)
+            return 202, encoded(made), f"/v1/evaluations/{number}"
+
+        return queued
+    found = acceptance.measure(given, said, at)
+    request.app.state.gauges.count("rows", columns.n_rows)
+
+    def accepted(db: Any) -> tuple[int, bytes, str | None]:
+        number, made = acceptance.accept(db, order, said, columns, found, at)
+        return 200, encoded(made), f"/v1/evaluations/{number}"
+
+    return accepted
+
+
+@area.get(
+    "/v1/evaluations",
+    summary="List evaluations",
+    **documented(gives=EvaluationPage, scope="evaluations:read", headers=("Link",)),
+)
+def listing(
+    request: Request,
+    caller: Known,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    model_id: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    with request.app.state.store.reading() as db:
+        rows = evaluations.page(db, caller.organization, place(cursor), limit + 1, model_id)
+    rows, next_ = cut(rows, limit)
+    page = EvaluationPage([acceptance.line(row) for row in rows], next_)
+    return answer(page, headers=links("/v1/evaluations", {"limit": limit, "model_id": model_id}, next_))
+
+
+def found(request: Request, caller: Known, evaluation_id: str) -> Any:
+    """An evaluation of the caller's organisation; of another's nobody learns that it exists."""
+    with request.app.state.store.reading() as db:
+        row = evaluations.find(db, caller.organization, evaluation_id)
+    if row is None:
+        raise Problem("not-found", "no evaluation of yours has this id")
+    return row
+
+
+@area.get(
+    "/v1/evaluations/{evaluation_id}",
+    summary="Look at one evaluation",
+    **documented(gives=Evaluation, scope="evaluations:read", problems=("not-found",)),
+)
+def one(request: Request, caller: Known, evaluation_id: str) -> Response:
+    row = found(request, caller, evaluation_id)
+    with request.app.state.store.reading() as db:
+        job = None if row["result"] is not None else jobs.of_subject(db, caller.organization, evaluation_id)
+    return answer(acceptance.shown(row, job))
+
+
+@area.get(
+    "/v1/evaluations/{evaluation_id}/report",
+    summary="The report of an evaluation",
+    description="JSON, or by the Accept header text/html, text/plain, text/markdown.",
+    **documented(
+        scope="evaluations:read",
+        problems=("not-found", "conflict", "not-acceptable"),
+        media=("application/json", "text/html", "text/plain", "text/markdown"),
+    ),
+)
+def report(request: Request, caller: Known, evaluation_id: str) -> Response:
+    row = found(request, caller, evaluation_id)
+    if row["report"] is None:
+        raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
+    return rendered(bytes(row["report"]), request.headers.get("accept", "*/*"))

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pre-registrations and certificates: made by their owners, seen and verified by everybody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+
+from epimeter.errors import InputError, LogError
+from epimeter.service import webhooks
+from epimeter.service.access import Known
+from epimeter.service.answers import answer, once
+from epimeter.service.badge import badge
+from epimeter.service.bodies import encoded, read_as, small_body
+from epimeter.service.documents import documented
+from epimeter.service.issuing import issue
+from epimeter.service.paging import Cursor, Limit, cut, links, place
+from epimeter.service.problems import Problem
+from epimeter.service.schemas import (
+    CertificateRequest,
+    CertificateState,
+    Preregistration,
+    PreregistrationRequest,
+    RegistryLine,
+    RegistryPage,
+    RevokeRequest,
+)
+from epimeter.store import journal, registry
+from epimeter.store.moments import now, written
+from epimeter.trust.canonical import load_canonical
+from epimeter.trust.certificate import Subject
+from epimeter.trust.registration import Plan
+from epimeter.trust.statement import to_envelope
+
+area = APIRouter(tags=["registry"])
+Raw = Annotated[bytes, Depends(small_body)]
+BODY_PROBLEMS = ("too-large", "too-slow", "unsupported-media-type")
+
+
+def _fingerprint(raw: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(raw).digest()
+
+
+@area.post(
+    "/v1/preregistrations",
+    summary="Say beforehand what will be measured",
+    **documented(
+        gives=Preregistration,
+        status=201,
+        reads=PreregistrationRequest,
+        scope="certificates:write",
+        problems=(*BODY_PROBLEMS, "in-flight", "key-reused"),
+        headers=("Location",),
+    ),
+)
+def preregister(request: Request, caller: Known, raw: Raw) -> Response:
+    wanted = read_as(PreregistrationRequest, raw)
+    state = request.app.state
+    subject = Subject(
+        organization=caller.organization_name,
+        system_id=wanted.model_id,
+        system_version=wanted.model_version,
+        domain=wanted.domain,
+    )
+    plan = Plan(
+        aim=wanted.aim,
+        data_source=wanted.data_source,
+        least_records=wanted.least_records,
+        dataset_digest=wanted.dataset_digest,
+    )
+
+    def work(db: Any) -> tuple[int, bytes, str | None]:
+        id = state.ledger.preregister(subject, plan)
+        registry.add_preregistration(db, id=id, organization=caller.organization, system_id=wanted.model_id, at=now())
+        journal.note(
+            db, organization=caller.organization, actor=caller.key_id, action="evaluation.registered", subject=id
+        )
+        return 201, encoded(_registration(state, id)), f"/v1/preregistrations/{id}"
+
+    return once(request, state.store, caller, _fingerprint(raw), lambda: work)
+
+
+def _registration(state: Any, id: str) -> Preregistration:
+    _, document, named = state.ledger.registry.registration(id)
+    return Preregistration(
+        id=id,
+        log_index=named["log_index"],
+        entry_digest=named["entry_digest"],
+        registered_at=named["registered_at"],
+        document=document,
+    )
+
+
+@area.get(
+    "/v1/preregistrations/{registration_id}",
+    summary="Look at a pre-registration",
+    **documented(gives=Preregistration, scope="certificates:read", problems=("not-found",)),
+)
+def preregistration(request: Request, caller: Known, registration_id: str) -> Response:
+    with request.app.state.store.reading() as db:
+        row = registry.preregistration(db, caller.organization, registration_id)
+    if row is None:
+        raise Problem("not-found", "no pre-registration of yours has this id")
+    return answer(_registration(request.app.state, registration_id))
+
+
+@area.post(
+    "/v1/certificates",
+    summary="Issue a certificate from an evaluation",
+    description="The evaluation must be yours, completed, and certifiable; it has one certificate at most.",
+    **documented(
+        gives=dict,
+        status=201,
+        also={200: dict},
+        reads=CertificateRequest,
+        scope="certificates:write",
+        problems=(*BODY_PROBLEMS, "not-found", "conflict", "in-flight"),
+        headers=("Location",),
+    ),
+)
+def certify(request: Request, caller: Known, raw: Raw) -> Response:
+    wanted = read_as(CertificateRequest, raw)
+    id, data, fresh = issue(request.app.state, caller, wanted)
+    headers = {"Location": f"/v1/certificates/{id}"}
+    return Response(data, 201 if fresh else 200, headers=headers, media_type="application/json")
+
+
+def _document(request: Request, certificate_id: str) -> bytes:
+    """The certificate; same words for an id that never was as for one that nobody may know."""
+    try:
+        data: bytes = request.app.state.ledger.registry.certificate(certificate_id)
+    except LogError:
+        raise Problem("not-found", "no certificate has this id") from None
+    return data
+
+
+Id = Annotated[str, "an id such as ONTO-CERT-2026-7Q4MK8ZD2N0R5TVX"]
+IMMUTABLE = {"Cache-Control": "public, max-age=300"}
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}.dsse",
+    summary="A certificate as a DSSE envelope",
+    **documented(gives=dict, problems=("not-found", "invalid")),
+)
+def dsse(request: Request, certificate_id: Id) -> Response:
+    envelope = to_envelope(load_canonical(_document(request, certificate_id)))
+    return Response(envelope.to_json(), headers=IMMUTABLE, media_type="application/json")
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}/badge.svg",
+    summary="A badge that shows level and live status",
+    **documented(media=("image/svg+xml",), problems=("not-found", "invalid")),
+)
+def badge_of(request: Request, certificate_id: Id) -> Response:
+    document = load_canonical(_document(request, certificate_id))
+    status = request.app.state.ledger.status_of(document, datetime.now(UTC))
+    made = badge(document["certificate"]["level"], status)
+    return Response(made, headers={"Cache-Control": "public, max-age=60"}, media_type="image/svg+xml")
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}/verify",
+    summary="The verdict on a certificate",
+    description="By this registry's own trust root; a stranger should verify with keys that he pinned himself.",
+    **documented(gives=dict, problems=("not-found", "invalid")),
+)
+def verify(request: Request, certificate_id: Id) -> Response:
+    verdict = request.app.state.ledger.verify(_document(request, certificate_id), datetime.now(UTC))
+    return answer(verdict.to_json())
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}/status",
+    summary="The live status of a certificate",
+    **documented(gives=CertificateState, problems=("not-found", "invalid")),
+)
+def status(request: Request, certificate_id: Id) -> Response:
+    document = load_canonical(_document(request, certificate_id))
+    return answer(CertificateState(certificate_id, request.app.state.ledger.status_of(document, datetime.now(UTC))))
+
+
+@area.post(
+    "/v1/certificates/{certificate_id}/revoke",
+    summary="Revoke a certificate",
+    **documented(
+        gives=CertificateState,
+        reads=RevokeRequest,
+        scope="certificates:write",
+        problems=(*BODY_PROBLEMS, "not-found", "conflict"),
+    ),
+)
+def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Response:
+    wanted = read_as(RevokeRequest, raw)
+    state = request.app.state
+    with state.store.reading() as db:
+        anyones = caller.may("admin")
+        row = registry.find(db, certificate_id) if anyones else registry.owned(db, caller.organization, certificate_id)
+    if row is None:
+        raise Problem("not-found", "no certificate of yours has this id")
+    try:
+        state.ledger.set_status(certificate_id, "REVOKED", wanted.reason)
+    except InputError as refusal:
+        if "already" in str(refusal):
+            raise Problem("conflict", str(refusal)) from None
+        raise
+    made = CertificateState(certificate_id, "REVOKED")
+    with state.store.writing() as db:
+        journal.note(
+            db,
+            organization=row["organization"],
+            actor=caller.key_id,
+            action="certificate.revoked",
+            subject=certificate_id,
+            reason=wanted.reason,
+        )
+        webhooks.emit(db, row["organization"], "certificate.status", made)
+    return answer(made)
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}",
+    summary="A certificate",
+    **documented(gives=dict, problems=("not-found", "invalid")),
+)
+def certificate(request: Request, certificate_id: Id) -> Response:
+    return Response(_document(request, certificate_id), headers=IMMUTABLE, media_type="application/json")
+
+
+@area.get(
+    "/v1/registry",
+    summary="Search the public registry",
+    **documented(gives=RegistryPage, problems=("invalid",), headers=("Link",)),
+)
+def search(
+    request: Request,
+    organization: Annotated[str | None, Query(max_length=200)] = None,
+    system_id: Annotated[str | None, Query(max_length=200)] = None,
+    domain: Annotated[Literal["medical", "legal", "financial", "code", "general"] | None, Query()] = None,
+    level: Annotated[Literal["L1", "L2", "L3"] | None, Query()] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    wanted = {"organization": organization, "system_id": system_id, "domain": domain, "level": level}
+    state = request.app.state
+    with state.store.reading() as db:
+        rows = registry.search(db, before=place(cursor), limit=limit + 1, **wanted)
+    rows, next_ = cut(rows, limit, at="issued_at")
+    at = datetime.now(UTC)
+    lines = [
+        RegistryLine(
+            id=row["id"],
+            organization=row["organization_name"],
+            system_id=row["system_id"],
+            domain=row["domain"],
+            level=row["level"],
+            issued_at=written(row["issued_at"]) or "",
+            expires_at=written(row["expires_at"]) or "",
+            status=state.ledger.status_of(load_canonical(_document(request, row["id"])), at),
+        )
+        for row in rows
+    ]
+    return answer(RegistryPage(lines, next_), headers=links("/v1/registry", {**wanted, "limit": limit}, next_))

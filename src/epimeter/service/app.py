@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The app: the table of routes, and what surrounds every request."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import secrets as randomness
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from epimeter import __version__
+from epimeter.service import documents, problems
+from epimeter.service.access import Gate
+from epimeter.service.api import account, catalogue, evaluations, keys, registry, signal, trust, webhooks
+from epimeter.service.api.signal import Seats
+from epimeter.service.gauges import Gauges
+from epimeter.service.ledger import Ledger
+from epimeter.service.rates import window
+from epimeter.service.settings import Secrets, Settings
+from epimeter.service.webhooks import Guard
+from epimeter.service.workers import Crew
+from epimeter.store import Store
+from epimeter.store import evaluations as stored
+from epimeter.store import jobs as work
+from epimeter.store.migrations import revision
+
+AREAS = (evaluations, registry, signal, keys, account, webhooks, trust, catalogue)
+log = logging.getLogger("epimeter.service")
+
+
+def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger) -> FastAPI:
+    """The service over an opened store and an opened ledger."""
+    gauges = Gauges()
+    crew = Crew(settings, secrets, store, ledger, gauges)
+    stopping = threading.Event()
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        crew.start()
+        try:
+            yield
+        finally:
+            stopping.set()
+            await anyio.to_thread.run_sync(crew.stop)
+
+    app = FastAPI(
+        title="epimeter", version=__version__, lifespan=life, docs_url=None, redoc_url=None, openapi_url="/openapi.json"
+    )
+    app.state.settings, app.state.secrets = settings, secrets
+    app.state.store, app.state.ledger, app.state.gauges = store, ledger, gauges
+    app.state.revision = revision(store)
+    app.state.stopping = stopping
+    app.state.seats = Seats()
+    app.state.guard = Guard(settings.webhook_networks, plain=settings.webhook_http)
+    app.state.measuring = anyio.CapacityLimiter(max(2, os.cpu_count() or 2))
+    app.state.gate = Gate(
+        store,
+        secrets.pepper,
+        window(store, settings.redis),
+        public_per_minute=settings.public_per_minute,
+        failures_per_minute=settings.failures_per_minute,
+    )
+    for area in AREAS:
+        app.include_router(area.area)
+    problems.install(app)
+    documents.install(app)
+    app.add_middleware(Surroundings, gauges=gauges)
+    _watch(gauges, app, store)
+    return app
+
+
+def _watch(gauges: Gauges, app: FastAPI, store: Store) -> None:
+    def counted(count: Any) -> float:
+        with store.reading() as db:
+            return float(count(db))
+
+    gauges.watch("jobs_waiting", lambda: counted(work.waiting))
+    gauges.watch("evaluations_active", lambda: counted(stored.active))
+    gauges.watch("streams_open", lambda: float(app.state.seats.count))
+    gauges.watch("log_size", lambda: float(app.state.ledger.registry.log.size))
+
+
+def create_admin(gauges: Gauges) -> FastAPI:
+    """The app of the admin port: numbers for Prometheus and nothing else."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/metrics")
+    def metrics() -> PlainTextResponse:
+        return PlainTextResponse(gauges.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return app
+
+
+class Surroundings:
+    """What every request gets: a trace id, headers of safety and of limits, a count, a line in the log.
+
+    A fault that nothing else caught becomes a problem here too.
+    """
+
+    _TRACE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+    SAFETY = (
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-frame-options", b"DENY"),
+    )
+
+    def __init__(self, app: ASGIApp, gauges: Gauges) -> None:
+        self._app, self._gauges = app, gauges
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        said = headers.get(b"x-request-id", b"").decode("latin-1")
+        trace = said if self._TRACE.fullmatch(said) else randomness.token_hex(8)
+        scope.setdefault("state", {})
+        scope["state"]["trace"] = trace
+        scope["state"].setdefault("headers", {})
+        begun, status = time.perf_counter(), 500
+
+        async def answered(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                more = [(b"x-request-id", trace.encode("ascii")), *self.SAFETY]
+                more += [(name.lower().encode(), value.encode()) for name, value in scope["state"]["headers"].items()]
+                present = {name for name, _ in message["headers"]}
+                if b"cache-control" not in present:
+                    more.append((b"cache-control", b"no-store"))
+                if b"content-security-policy" not in present:
+                    more.append((b"content-security-policy", _policy(message["headers"])))
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answered)
+        finally:
+            seconds = time.perf_counter() - begun
+            route = scope.get("route")
+            pattern = getattr(route, "path", "unknown")
+            self._gauges.request(scope["method"], pattern, status, seconds)
+            if log.isEnabledFor(logging.INFO):
+                caller = scope["state"].get("caller")
+                line = {
+                    "trace": trace,
+                    "method": scope["method"],
+                    "route": pattern,
+                    "status": status,
+                    "ms": round(seconds * 1e3, 2),
+                    "key": getattr(caller, "key_id", None),
+                }
+                log.info(json.dumps(line))
+
+
+def _policy(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """HTML reports carry their own policy; everything else may do nothing at all."""
+    kind = next((value for name, value in headers if name == b"content-type"), b"")
+    return b"frame-ancestors 'none'" if kind.startswith(b"text/html") else b"default-src 'none'; frame-ancestors 'none'"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenAPI document, made from the routes and the schemas: nobody types it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from fastapi import Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
+
+from epimeter import __version__
+from epimeter.service import schemas
+from epimeter.service.access import anybody, needs
+from epimeter.service.examples import EXAMPLES
+from epimeter.service.problems import KINDS, MEDIA_TYPE
+
+REF = "#/components/schemas/{name}"
+ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request")
+KEYED = ("unauthenticated", "forbidden", "invalid")
+PROBLEM_TYPES = [{"$ref": REF.format(name="ProblemDocument")}]
+_types: dict[str, type] = {"ProblemDocument": schemas.ProblemDocument}
+
+
+def documented(
+    *,
+    gives: type | None = None,
+    status: int = 200,
+    reads: type | None = None,
+    problems: Sequence[str] = (),
+    scope: str | None = None,
+    media: Sequence[str] = ("application/json",),
+    also: dict[int, type] | None = None,
+    bodies: dict[str, Any] | None = None,
+    headers: Sequence[str] = (),
+    depends: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """What a route says of itself, and whom it lets in.
+
+    Parameters
+    ----------
+    gives, status, also
+        The type of the answer; further answers by status.
+    reads, bodies
+        The type of a JSON body; or bodies by media type.
+    problems
+        Kinds of problems besides those that every route has.
+    scope
+        What a key must have; None lets everybody in.
+    media
+        Media types of the answer.
+    """
+    responses: dict[int | str, Any] = {}
+    for code, kind in ({status: gives} | (also or {})).items():
+        responses[code] = {"description": _first_line(kind), "headers": _headers(scope, headers)}
+        if kind is not None:
+            responses[code]["content"] = {"application/json": _content(kind)}
+        elif code != 204:
+            text = {"type": "string"}
+            responses[code]["content"] = {one: {"schema": text} for one in media}
+    for name in dict.fromkeys([*problems, *(KEYED if scope else ()), *ALWAYS]):
+        _add_problem(responses, name)
+    extra: dict[str, Any] = {"x-scope": scope}
+    extra["security"] = [{"apiKey": []}, {"bearer": []}] if scope else [{}, {"apiKey": []}]
+    if reads is not None:
+        extra["requestBody"] = {"required": True, "content": {"application/json": _content(reads)}}
+    elif bodies is not None:
+        extra["requestBody"] = {"required": True, "content": bodies}
+    return {
+        "response_model": None,
+        "response_class": Response,
+        "status_code": status,
+        "responses": responses,
+        "openapi_extra": extra,
+        "dependencies": [Depends(needs(scope) if scope else anybody), *depends],
+    }
+
+
+def _add_problem(responses: dict[int | str, Any], name: str) -> None:
+    kind = KINDS[name]
+    found = responses.setdefault(
+        kind.status,
+        {
+            "description": kind.title,
+            "content": {MEDIA_TYPE: {"schema": {"$ref": REF.format(name="ProblemDocument")}, "examples": {}}},
+        },
+    )
+    example = {
+        "type": f"/problems/{name}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": kind.advice,
+        "instance": "/v1/evaluate",
+        "trace": "5f0c1e7a9b3d4c2e",
+    }
+    found["content"].setdefault(MEDIA_TYPE, {"schema": {"$ref": REF.format(name="ProblemDocument")}, "examples": {}})
+    found["content"][MEDIA_TYPE]["examples"][name] = {"value": example}
+    if kind.status in (429, 503):
+        found["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds to wait"}}
+
+
+def content_of(kind: type) -> dict[str, Any]:
+    """The schema of a type, with an example where there is one."""
+    return _content(kind)
+
+
+def _content(kind: type) -> dict[str, Any]:
+    _types[kind.__name__] = kind
+    made: dict[str, Any] = {"schema": {"$ref": REF.format(name=kind.__name__)}}
+    if kind in EXAMPLES:
+        made["example"] = msgspec.to_builtins(EXAMPLES[kind])
+    return made
+
+
+def _headers(scope: str | None, more: Sequence[str]) -> dict[str, Any]:
+    names = ["X-Request-Id", *(["RateLimit", "RateLimit-Policy"] if scope else []), *more]
+    return {name: {"schema": {"type": "string"}} for name in names}
+
+
+def _first_line(kind: type | None) -> str:
+    return "Done" if kind is None else (kind.__doc__ or kind.__name__).split("\n")[0]
+
+
+def install(app: FastAPI) -> None:
+    """Let an app publish this document at /openapi.json."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(
+        title="epimeter",
+        version=__version__,
+        summary="Measures what AI systems claim to know, and certifies it.",
+        description=(
+            "The API of ONTO-ERS 1.0.0, section 6, and the registry. Errors are problem+json (RFC 9457). Send an API "
+            "key as `x-api-key` or `Authorization: Bearer`. The RateLimit headers follow an IETF draft."
+        ),
+        routes=app.routes,
+        openapi_version="3.1.0",
+    )
+    _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
+    made.setdefault("components", {})["schemas"] = components
+    made["components"]["securitySchemes"] = {
+        "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+        "bearer": {"type": "http", "scheme": "bearer"},
+    }
+    return made

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an evaluation to its certificate, once, whatever dies in between.
+
+1. The evaluation is the caller's, completed, certifiable, and its rows are kept.
+2. It is claimed: from here on one process issues, all others get its certificate or wait.
+3. A claim that its process left behind: perhaps the certificate was issued; its report digest tells.
+4. Other evaluations of the system enter the log as attempts; then `trust` assesses, signs and logs.
+5. What was issued is noted with the audit entry and the webhooks, in one commit.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from epimeter.errors import InputError
+from epimeter.service import webhooks
+from epimeter.service.access import Caller
+from epimeter.service.predictions import to_table, unpacked_columns
+from epimeter.service.problems import Problem
+from epimeter.service.schemas import CertificateRequest, CertificateState, Evaluation, Facts
+from epimeter.store import evaluations, journal, registry
+from epimeter.store.moments import micros, now
+from epimeter.trust.canonical import load_canonical
+from epimeter.trust.certificate import Subject
+
+
+def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, bytes, bool]:
+    """The id and bytes of the certificate, and whether it is new."""
+    # 1.
+    number = wanted.evaluation_id
+    with state.store.reading() as db:
+        row = evaluations.find(db, caller.organization, number)
+    if row is None:
+        raise Problem("not-found", "no evaluation of yours has this id")
+    _refuse(row)
+    facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
+    # 2.
+    with state.store.writing(durable=True) as db:
+        ours, claim = registry.claim(
+            db,
+            evaluation=number,
+            organization=caller.organization,
+            organization_name=caller.organization_name,
+            system_id=facts.model_id,
+            domain=facts.domain,
+            at=now(),
+        )
+    if claim["id"] is not None:
+        return claim["id"], state.ledger.registry.certificate(claim["id"]), False
+    if not ours:
+        raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
+    # 3.
+    report = bytes(row["result"])
+    try:
+        data = state.ledger.issued_for(report)
+        if data is None:
+            data = _certified(state, caller, wanted, row, facts, report)  # 4.
+    except InputError as refusal:
+        with state.store.writing() as db:
+            registry.give_up(db, number)
+        raise Problem("conflict", str(refusal)) from None
+    # 5.
+    return _noted(state, caller, number, data), data, True
+
+
+def _refuse(row: Any) -> None:
+    if row["status"] != "completed":
+        raise Problem("conflict", f"the evaluation is {row['status']}; only a completed one can be certified")
+    found = msgspec.json.decode(bytes(row["result"]), type=Evaluation)
+    if not found.certifiable:
+        raise Problem("conflict", f"no certificate can be issued: {'; '.join(found.obstacles)}")
+    if not row["rows_kept"]:
+        raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
+
+
+def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes) -> bytes:
+    with state.store.reading() as db:
+        columns = unpacked_columns(evaluations.kept_rows(db, row["id"]))
+        if facts.preregistration is not None and not registry.preregistration(
+            db, caller.organization, facts.preregistration
+        ):
+            raise InputError("the pre-registration that the evaluation names is not yours", field="preregistration")
+        others = evaluations.unlogged(db, caller.organization, facts.model_id, row["id"])
+    state.ledger.log_attempts(caller.organization_name, facts.model_id, others)
+    with state.store.writing() as db:
+        evaluations.logged(db, [other["id"] for other in others])
+    subject = Subject(
+        organization=caller.organization_name,
+        system_id=facts.model_id,
+        system_version=facts.model_version or "unversioned",
+        domain=facts.domain,
+        digests=tuple(wanted.model_digests),
+    )
+    data: bytes = state.ledger.certify(to_table(columns, row["id"]), subject, report, facts.preregistration)
+    return data
+
+
+def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
+    head = load_canonical(data)["certificate"]
+    id: str = head["id"]
+    with state.store.writing(durable=True) as db:
+        registry.issued(
+            db,
+            number,
+            id=id,
+            level=head["level"],
+            issued_at=micros(datetime.fromisoformat(head["issued_at"])),
+            expires_at=micros(datetime.fromisoformat(head["expires_at"])),
+        )
+        evaluations.logged(db, [number])
+        journal.note(
+            db,
+            organization=caller.organization,
+            actor=caller.key_id,
+            action="certificate.issued",
+            subject=id,
+            evaluation=number,
+            level=head["level"],
+        )
+        webhooks.emit(db, caller.organization, "certificate.issued", CertificateState(id, "VALID"))
+    return id

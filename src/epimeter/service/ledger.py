@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys, logs and certificates of `trust`, opened once and shared by all threads."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from epimeter.errors import InputError
+from epimeter.store.moments import moment, written
+from epimeter.trust.assessing import assess
+from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
+from epimeter.trust.certificate import Subject
+from epimeter.trust.checkpoint import Checkpoint, verify_checkpoint
+from epimeter.trust.entries import log_entry, system_digest
+from epimeter.trust.log import Log
+from epimeter.trust.registration import Plan, kept
+from epimeter.trust.registry import Registry, Signers
+from epimeter.trust.status_list import StatusList
+from epimeter.trust.verify import Trust, Verdict, verify
+
+SIGNERS_LIFE = 300.0
+"""How long opened keys are used before the ring is looked at again."""
+ROUND = 500
+
+
+class Ledger:
+    """An issuer's folder in a running service.
+
+    Parameters
+    ----------
+    folder
+        Where keys, logs and certificates are; made on the first start.
+    issuer
+        The address under which others reach this registry.
+    """
+
+    def __init__(self, folder: Path, issuer: str, passphrase: str) -> None:
+        self.folder, self._passphrase = folder, passphrase
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(folder / "lock"):
+            if not (folder / "log.db").exists():
+                parts = urlsplit(issuer)
+                origin = f"{parts.netloc or issuer}{parts.path.rstrip('/')}/log"
+                Registry.create(folder, issuer=issuer, origin=origin, passphrase=passphrase, at=_now()).close()
+        self.registry = Registry(folder)
+        self.audit = Log(folder / "audit.db")
+        self._lock = threading.Lock()
+        self._signers: tuple[float, Signers] | None = None
+        self._statuses: tuple[float, StatusList] | None = None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.registry.close()
+        self.audit.close()
+
+    @property
+    def signers(self) -> Signers:
+        """The private keys in force; opening one takes a quarter of a second, so they are kept for a while."""
+        with self._lock:
+            if self._signers is None or time.monotonic() - self._signers[0] > SIGNERS_LIFE:
+                self._signers = (time.monotonic(), self.registry.signers(self._passphrase, _now()))
+            return self._signers[1]
+
+    def check(self) -> str:
+        """Raise unless the newest checkpoint is signed by the key that the trust root names."""
+        verify_checkpoint(self.registry.log.checkpoint(), self.registry.root().log_policy(self.registry.log.origin))
+        return "ok"
+
+    def commit(self, entries: Sequence[bytes]) -> int:
+        """Append entries to the public log; the index of the first."""
+        return self.registry.log.append(entries, self.signers.log, _now()).first
+
+    def root_hash(self) -> bytes:
+        """The root of the newest checkpoint."""
+        return Checkpoint.from_text(self.registry.log.checkpoint().text).root
+
+    def carry(self, rows: Sequence[Any]) -> dict[int, int]:
+        """Append audit entries to the audit log, each once; where each went, by number.
+
+        Which numbers the log has is written in the transaction of the entries, so a process that dies before it can
+        tell the database does no harm.
+        """
+        places: dict[int, int] = {}
+
+        def enter(connection: Any, size: int) -> list[bytes]:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS carried (number INTEGER PRIMARY KEY, place INTEGER NOT NULL)"
+            )
+            entries: list[bytes] = []
+            for row in rows:
+                number = row["number"]
+                found = connection.execute("SELECT place FROM carried WHERE number = ?", (number,)).fetchone()
+                if found is not None:
+                    places[number] = found[0]
+                    continue
+                places[number] = size + len(entries)
+                connection.execute("INSERT INTO carried VALUES (?, ?)", (number, places[number]))
+                entries.append(_audit_entry(row))
+            if not entries:
+                raise _Nothing
+            return entries
+
+        with suppress(_Nothing):
+            self.audit.append_beside(enter, self.signers.log, _now())
+        return places
+
+    def preregister(self, subject: Subject, plan: Plan) -> str:
+        """Sign and log a pre-registration."""
+        return self.registry.preregister(subject, plan, self.signers, _now())
+
+    def log_attempts(self, organization: str, system_id: str, rows: Sequence[Any]) -> None:
+        """Enter evaluations that asked for no certificate as attempts, so that the next number tells of them.
+
+        An evaluation whose attempt is in the log already is left out, whatever became of the process that logged it.
+        """
+        system = system_digest({"organization": organization, "system_id": system_id})
+
+        def enter(connection: Any, size: int) -> list[bytes]:
+            (last,) = connection.execute(
+                "SELECT coalesce(max(number), 0) FROM attempts WHERE system = ?", (system,)
+            ).fetchone()
+            places = [at for (at,) in connection.execute("SELECT log_index FROM attempts WHERE system = ?", (system,))]
+            known = {load_canonical(self.registry.log.entry(at))["id"] for at in places}
+            entries = []
+            for row in rows:
+                if row["id"] in known:
+                    continue
+                last += 1
+                entries.append(
+                    log_entry(
+                        "evaluation.result",
+                        row["id"],
+                        to_moment(moment(row["completed_at"])),
+                        system=system,
+                        attempt=last,
+                        level=row["level"],
+                        dataset=row["dataset_digest"],
+                    )
+                )
+                connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, last, size + len(entries) - 1))
+            if not entries:
+                raise _Nothing
+            return entries
+
+        with suppress(_Nothing):
+            self.registry.log.append_beside(enter, self.signers.log, _now())
+
+    def certify(self, table: Any, subject: Subject, report: bytes, registered: str | None) -> bytes:
+        """Assess a table anew in the fixed profile and issue the certificate; refused when the data allow none."""
+        found = assess(table, domain=subject.domain, at=_now())
+        missed: tuple[str, ...] = ()
+        if registered is not None:
+            promise = self.registry.registration(registered)[1]
+            missed = kept(promise, subject.to_json(), found.level, found.sample_size)
+        if found.obstacles or missed:
+            raise InputError(f"no certificate can be issued: {'; '.join((*found.obstacles, *missed))}")
+        made = self.registry.certify(found, subject, self.signers, _now(), registered=registered, report=report)
+        if made.certificate is None:
+            raise InputError(f"no certificate can be issued: {'; '.join(made.obstacles)}")
+        return made.certificate
+
+    def issued_for(self, report: bytes) -> bytes | None:
+        """The certificate that states this very report, if one was issued; for a process that died in between."""
+        digest = f"sha-256:{hashlib.sha256(report).hexdigest()}"
+        for row in self.registry.listing():
+            data = self.registry.certificate(row["id"])
+            if load_canonical(data)["evidence"]["report_digest"] == digest:
+                return data
+        return None
+
+    def set_status(self, certificate: str, word: str, reason: str) -> None:
+        """Revoke, suspend or restore a certificate."""
+        self.registry.set_status(certificate, word, reason, self.signers, _now())
+        with self._lock:
+            self._statuses = None
+
+    def statuses(self) -> StatusList:
+        """The newest status list, read at most once a second."""
+        with self._lock:
+            if self._statuses is None or time.monotonic() - self._statuses[0] > 1.0:
+                self._statuses = (time.monotonic(), self.registry.statuses())
+            return self._statuses[1]
+
+    def status_of(self, document: dict[str, Any], at: datetime) -> str:
+        """The live status of a certificate."""
+        if to_moment(at) >= document["certificate"]["expires_at"]:
+            return "EXPIRED"
+        return self.statuses().status(document["credential_status"]["index"])
+
+    def renew_status(self) -> bool:
+        """A fresh status list, once a day; overdue certificates become SUSPENDED."""
+        if (_now() - self.statuses().issued_at).total_seconds() < 86_400:
+            return False
+        self.registry.renew_status(self.signers, _now())
+        with self._lock:
+            self._statuses = None
+        return True
+
+    def verify(self, data: bytes, at: datetime) -> Verdict:
+        """The verdict on a certificate by our own trust root and status list."""
+        return verify(data, Trust.of(self.registry.root()), at=at, status=self.registry.status_file())
+
+
+def _audit_entry(row: Any) -> bytes:
+    return canonical_json(
+        {
+            "number": row["number"],
+            "organization": row["organization"],
+            "time": written(row["at"]),
+            "actor": row["actor"],
+            "action": row["action"],
+            "subject": row["subject"],
+            "detail": msgspec.json.decode(bytes(row["detail"])),
+        }
+    )
+
+
+class _Nothing(Exception):
+    """There was nothing to enter."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock between processes."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)

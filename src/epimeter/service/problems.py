@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error of the service, in one shape: problem+json (RFC 9457).
+
+`type` is a page of this service that explains the kind of problem; `detail` says what happened, in one sentence; `errors`
+points at the places in the body; `trace` finds the request in the server's log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+
+from epimeter.errors import InputError, TrustError, UndefinedMetricError, VerificationError
+
+MEDIA_TYPE = "application/problem+json"
+log = logging.getLogger("epimeter.service")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: its HTTP status, its title, what to do about it."""
+
+    status: int
+    title: str
+    advice: str
+
+
+KINDS = {
+    "bad-request": Kind(400, "Request cannot be understood", "Check headers, encoding and framing of the request."),
+    "unauthenticated": Kind(401, "A key is needed", "Send an API key as x-api-key or as Authorization: Bearer."),
+    "forbidden": Kind(403, "The key may not do this", "Use a key with the scope that the endpoint names."),
+    "not-found": Kind(404, "No such thing", "Check the path and the id; what belongs to others is not shown."),
+    "method-not-allowed": Kind(405, "Method not allowed", "The Allow header lists the methods of this path."),
+    "not-acceptable": Kind(406, "No such representation", "Ask for one of the media types that the endpoint lists."),
+    "too-slow": Kind(408, "The body came too slowly", "Send the body without pauses, or compress it."),
+    "conflict": Kind(409, "Not in this state", "The detail says what stands in the way."),
+    "in-flight": Kind(409, "The same request is being worked on", "Wait a moment and send it again."),
+    "too-large": Kind(413, "The body is too large", "Send NDJSON, Arrow or Parquet, or fewer rows at a time."),
+    "unsupported-media-type": Kind(415, "This media type is not read", "See the media types in the documentation."),
+    "invalid": Kind(422, "The content is not valid", "Mend what detail and errors name, and send it again."),
+    "key-reused": Kind(422, "Idempotency key used for another body", "Use a new Idempotency-Key for a new body."),
+    "rate-limited": Kind(429, "Too many requests", "Wait as long as Retry-After says."),
+    "quota-used-up": Kind(429, "The month's evaluations are used up", "Wait for the next month, or change the tier."),
+    "headers-too-large": Kind(431, "The headers are too large", "Send fewer or shorter headers."),
+    "internal": Kind(500, "A fault of the service", "Report the trace id; nothing was changed by the request."),
+    "unavailable": Kind(503, "Not available at the moment", "Wait as long as Retry-After says and send it again."),
+    "out-of-space": Kind(507, "No space left", "The operator must make room; nothing was changed by the request."),
+}
+
+
+class Problem(Exception):
+    """A refusal on its way to the caller.
+
+    Parameters
+    ----------
+    kind
+        A key of `KINDS`.
+    detail
+        One sentence.
+    errors
+        Places in the body: pairs of a JSON pointer and a sentence.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        errors: Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+
+    @property
+    def status(self) -> int:
+        return KINDS[self.kind].status
+
+
+def as_problem(fault: Exception) -> Problem:
+    """Whatever was raised, as the problem the caller sees."""
+    if isinstance(fault, Problem):
+        return fault
+    if isinstance(fault, RequestValidationError):
+        errors = [(_pointer(error["loc"]), str(error["msg"])) for error in fault.errors()]
+        return Problem("invalid", f"{errors[0][0]}: {errors[0][1]}", errors=errors)
+    if isinstance(fault, InputError):
+        places = [] if fault.field is None else [(f"/{fault.field}", str(fault))]
+        return Problem("invalid", str(fault), errors=places)
+    if isinstance(fault, UndefinedMetricError | VerificationError):
+        return Problem("invalid", str(fault))
+    if isinstance(fault, HTTPException):
+        return _of_framework(fault)
+    if isinstance(fault, OSError) and fault.errno == 28:
+        return Problem("out-of-space", "the server has no space left for this request", headers={"Retry-After": "60"})
+    if isinstance(fault, DBAPIError) and "disk is full" in str(fault.orig):
+        return Problem("out-of-space", "the database has no space left", headers={"Retry-After": "60"})
+    if isinstance(fault, OperationalError | PoolTimeout) or (
+        isinstance(fault, DBAPIError) and fault.connection_invalidated
+    ):
+        return Problem("unavailable", "the database does not answer", headers={"Retry-After": "2"})
+    if isinstance(fault, TrustError):
+        log.error("trust: %s", fault)
+        return Problem("unavailable", "keys or logs cannot be used at the moment", headers={"Retry-After": "10"})
+    log.exception("unforeseen", exc_info=fault)
+    return Problem("internal", "something went wrong that should not have; it has been written down")
+
+
+def _of_framework(fault: HTTPException) -> Problem:
+    by_status = {kind.status: name for name, kind in reversed(KINDS.items())}
+    kind = by_status.get(fault.status_code, "bad-request")
+    detail = {
+        404: "nothing is here; see /openapi.json for what is",
+        405: "this path has other methods; see the Allow header",
+    }.get(fault.status_code, str(fault.detail))
+    return Problem(kind, detail, headers=fault.headers)
+
+
+def _pointer(place: Sequence[Any]) -> str:
+    return "/" + "/".join(str(part) for part in place)
+
+
+def body_of(problem: Problem, path: str, trace: str) -> dict[str, Any]:
+    """The members of the problem document."""
+    kind = KINDS[problem.kind]
+    body: dict[str, Any] = {
+        "type": f"/problems/{problem.kind}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": problem.detail,
+        "instance": path,
+        "trace": trace,
+    }
+    if problem.errors:
+        body["errors"] = [{"pointer": pointer, "detail": detail} for pointer, detail in problem.errors]
+    return body
+
+
+def answer(problem: Problem, path: str, trace: str) -> Response:
+    """The problem as a response."""
+    body = msgspec.json.encode(body_of(problem, path, trace))
+    return Response(body, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Let every fault of an app leave it as a problem."""
+
+    def handle(request: Request, fault: Exception) -> Response:
+        trace = getattr(request.state, "trace", "")
+        return answer(as_problem(fault), request.url.path, trace)
+
+    for kind in (Problem, RequestValidationError, HTTPException, InputError, UndefinedMetricError, Exception):
+        app.add_exception_handler(kind, handle)

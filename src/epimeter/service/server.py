@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process: secrets, database, keys, the administrator's first key, two ports, and the end of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from epimeter.service.app import create_admin, create_app
+from epimeter.service.ledger import Ledger
+from epimeter.service.secrets import digest, new_key
+from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
+from epimeter.store import Store, journal, organizations
+from epimeter.store.migrations import migrate
+from epimeter.store.moments import new_id, now
+
+Say = Callable[[str], None]
+OPERATOR = "Operator"
+
+
+def run(settings: Settings, *, say: Say = print) -> None:
+    """Serve until told to stop."""
+    logging.basicConfig(
+        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    secrets = prepare(settings)
+    with (settings.folder / "serve.lock").open("a") as lock:
+        _alone(lock, settings)
+        store = Store(settings.database)
+        ledger = None
+        try:
+            store.wait(30)
+            migrate(store)
+            ledger = Ledger(settings.folder / "registry", settings.issuer, secrets.passphrase)
+            ledger.check()
+            first = first_key(store, secrets)
+            if first is not None:
+                say(f"administrator key, shown this once: {first}")
+            asyncio.run(_serve(settings, secrets, store, ledger, say))
+        finally:
+            if ledger is not None:
+                ledger.close()
+            store.close()
+
+
+def _alone(lock: Any, settings: Settings) -> None:
+    """Refuse a second process on one SQLite file: its limits a minute would be counted apart."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH if settings.postgres else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SettingsError(f"another process serves {settings.folder}; several processes need --postgres") from None
+
+
+def first_key(store: Store, secrets: Secrets) -> str | None:
+    """The administrator's key, made when there is no organisation yet; None later."""
+    with store.writing() as db:
+        if organizations.count(db):
+            return None
+        at, id, key = now(), new_id("org_"), new_key()
+        organizations.add(db, id=id, name=OPERATOR, tier="CRITICAL", at=at)
+        organizations.add_key(
+            db,
+            id=key.id,
+            organization=id,
+            name="first administrator key",
+            digest=digest(secrets.pepper, key.text),
+            scopes=frozenset({"admin"}),
+            at=at,
+            expires_at=None,
+        )
+        journal.note(db, organization=id, actor="serve", action="key.made", subject=key.id, scopes=["admin"])
+    return key.text
+
+
+async def _serve(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, say: Say) -> None:
+    app = create_app(settings, secrets, store, ledger)
+    common: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "lifespan": "on"}
+    front = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http="h11",  # its parser bounds the size of headers
+            h11_max_incomplete_event_size=64 * 1024,
+            timeout_keep_alive=20,
+            timeout_graceful_shutdown=5,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies) or None,
+            backlog=1024,
+            **common,
+        )
+    )
+    back = uvicorn.Server(uvicorn.Config(create_admin(app.state.gauges), **common))
+    ports = [_port(settings.host, settings.port), _port(settings.admin_host, settings.admin_port)]
+    for server in (front, back):
+        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        app.state.stopping.set()
+        front.should_exit = back.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    names = [f"{host}:{port}" for host, port in (one.getsockname()[:2] for one in ports)]
+    say(f"epimeter serves http://{names[0]}  metrics http://{names[1]}/metrics  data {settings.folder}")
+    sys.stdout.flush()
+    await asyncio.gather(_run(front, ports[0]), _run(back, ports[1]))
+
+
+async def _run(server: uvicorn.Server, port: socket.socket) -> None:
+    # `serve` would take the signals for itself; ours stop both servers.
+    await server._serve([port])
+
+
+def _port(host: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as fault:
+        raise SettingsError(f"{host}:{port} cannot be listened on: {fault.strerror}") from None
+    made.listen(1024)
+    made.setblocking(False)
+    return made

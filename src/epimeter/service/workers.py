@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads beside the requests: jobs, webhooks, and a keeper that makes signals, carries audit entries and tidies up.
+
+Every round is one small step in its own transaction. A fault is written down and the round is tried again later: while the
+database is away nothing is done, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from epimeter.service import acceptance, signal, webhooks
+from epimeter.service.gauges import Gauges
+from epimeter.service.ledger import ROUND, Ledger
+from epimeter.service.settings import Secrets, Settings
+from epimeter.store import Store, evaluations, idempotency, jobs, journal
+from epimeter.store.moments import SECOND, new_id, now
+
+log = logging.getLogger("epimeter.service")
+IDLE = 0.25
+TIDY = 600.0
+
+
+class Crew:
+    """All threads of one process."""
+
+    def __init__(self, settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, gauges: Gauges) -> None:
+        self._settings, self._secrets = settings, secrets
+        self._store, self._ledger, self._gauges = store, ledger, gauges
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._tidied = 0.0
+        self._guard = webhooks.Guard(settings.webhook_networks, plain=settings.webhook_http)
+        self.name = f"{socket.gethostname()[:40]}:{os.getpid()}"
+
+    def start(self) -> None:
+        """Begin."""
+        rounds: list[tuple[str, Callable[[], bool]]] = [("keeper", self.keep), ("postman", self.post)]
+        for number in range(self._settings.workers):
+            worker = f"{self.name}:{number}:{new_id('', 6)}"
+            rounds.append((f"worker-{number}", lambda worker=worker: self.work(worker)))  # type: ignore[misc]
+        for name, step in rounds:
+            thread = threading.Thread(target=self._run, args=(step,), name=name, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """End, after the step that is being done."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(timeout=20)
+
+    def _run(self, step: Callable[[], bool]) -> None:
+        faults = 0
+        while not self._stop.is_set():
+            try:
+                busy = step()
+                faults = 0
+            except Exception:
+                faults += 1
+                self._gauges.count("worker_faults")
+                log.exception("%s: a step failed, it is tried again", threading.current_thread().name)
+                self._stop.wait(min(10.0, 0.2 * 2**faults))
+                continue
+            if not busy:
+                self._stop.wait(IDLE)
+
+    def work(self, worker: str) -> bool:
+        """Do one job, if one waits."""
+        lease = int(self._settings.job_lease * SECOND)
+        with self._store.writing() as db:
+            job = jobs.claim(db, worker, now(), lease=lease)
+        if job is None:
+            return False
+        if job["attempts"] > jobs.MOST_ATTEMPTS:
+            self._give_up(job, worker, "its workers died again and again")
+            return True
+        with _Heart(self._store, job["id"], worker, lease):
+            try:
+                acceptance.work(self._store, job, worker)
+            except Exception as fault:
+                log.exception("job %s failed", job["id"])
+                self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])
+        self._gauges.count("jobs")
+        return True
+
+    def _again(self, job: Any, worker: str, error: str) -> None:
+        if job["attempts"] >= jobs.MOST_ATTEMPTS:
+            self._give_up(job, worker, error)
+            return
+        wait = 2.0 ** job["attempts"] * random.uniform(0.5, 1.5)
+        with self._store.writing() as db:
+            jobs.fail(db, job["id"], worker, now(), error, again_at=now() + int(wait * SECOND))
+
+    def _give_up(self, job: Any, worker: str, error: str) -> None:
+        with self._store.writing() as db:
+            if jobs.fail(db, job["id"], worker, now(), error, again_at=None):
+                acceptance.failed(db, job["organization"], job["subject"], error)
+
+    def post(self) -> bool:
+        """Send one webhook, if one is due."""
+        return webhooks.deliver_one(self._store, self._secrets.pepper, self._guard)
+
+    def keep(self) -> bool:
+        """Make the signal of this minute, carry audit entries into their log, tidy up now and then."""
+        signal.make(self._store, self._ledger, self._settings.signal_period)
+        carried = self.carry()
+        if time.monotonic() - self._tidied > TIDY or not self._tidied:
+            self._tidied = time.monotonic()
+            self.tidy()
+        return carried
+
+    def carry(self) -> bool:
+        """Carry audit entries into the Merkle log, in order; True when there may be more."""
+        with self._store.reading() as db:
+            if not journal.uncarried(db, 1):
+                return False
+        with self._store.writing() as db:
+            rows = journal.uncarried(db, ROUND)
+            if rows:
+                journal.carried(db, self._ledger.carry(rows))
+        return len(rows) == ROUND
+
+    def tidy(self) -> None:
+        """Forget what has had its time; renew the status list."""
+        signal.finish(self._store, self._ledger)
+        self._ledger.renew_status()
+        at = now()
+        with self._store.writing() as db:
+            idempotency.forget(db, at)
+            evaluations.drop_old_rows(db, at - self._settings.keep_rows_days * 86_400 * SECOND)
+
+
+class _Heart:
+    """Says again and again that a worker is alive, while it works."""
+
+    def __init__(self, store: Store, job: str, worker: str, lease: int) -> None:
+        self._store, self._job, self._worker, self._lease = store, job, worker, lease
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._lease / SECOND / 3):
+            try:
+                with self._store.writing() as db:
+                    jobs.renew(db, self._job, self._worker, now(), lease=self._lease)
+            except Exception:
+                log.warning("job %s: its lease could not be renewed", self._job)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluations, attempts, the monthly quota, and the rows kept for a job or a certificate.
+
+An evaluation is accepted in one transaction: its row, its attempt number, its place in the quota, its audit entry. After
+a crash all of them are there or none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from epimeter.store.tables import evaluations, rows, systems, usage
+
+PART = 1 << 20
+"""Bytes of one stored part of an evaluation's rows."""
+LISTED = (
+    "id",
+    "system_id",
+    "system_version",
+    "domain",
+    "attempt",
+    "status",
+    "created_at",
+    "completed_at",
+    "sample_size",
+    "ece",
+    "u_recall",
+    "ers",
+    "level",
+)
+
+
+def upsert(db: Connection, table: Any) -> Any:
+    """INSERT … ON CONFLICT, in the words of this database."""
+    return (postgres_insert if db.dialect.name == "postgresql" else sqlite_insert)(table)
+
+
+def count_use(db: Connection, organization: str, month: str, quota: int | None) -> int | None:
+    """Count one evaluation; the number used then, or None where the quota is used up and nothing was counted."""
+    made = upsert(db, usage).values(organization=organization, month=month, evaluations=0).on_conflict_do_nothing()
+    db.execute(made)
+    query = update(usage).where(usage.c.organization == organization, usage.c.month == month)
+    if quota is not None:
+        query = query.where(usage.c.evaluations < quota)
+    counted = db.execute(query.values(evaluations=usage.c.evaluations + 1).returning(usage.c.evaluations)).first()
+    return None if counted is None else int(counted[0])
+
+
+def used(db: Connection, organization: str, month: str) -> int:
+    """Evaluations counted in a month."""
+    query = select(usage.c.evaluations).where(usage.c.organization == organization, usage.c.month == month)
+    return int(db.execute(query).scalar() or 0)
+
+
+def months(db: Connection, organization: str, limit: int = 24) -> list[RowMapping]:
+    """Use by month, the newest first."""
+    query = select(usage.c.month, usage.c.evaluations).where(usage.c.organization == organization)
+    return list(db.execute(query.order_by(usage.c.month.desc()).limit(limit)).mappings())
+
+
+def next_attempt(db: Connection, organization: str, system_id: str) -> int:
+    """The number of this attempt to evaluate a system, from 1; no number is given twice or left out."""
+    made = (
+        upsert(db, systems)
+        .values(organization=organization, system_id=system_id, attempts=1)
+        .on_conflict_do_update(index_elements=["organization", "system_id"], set_={"attempts": systems.c.attempts + 1})
+        .returning(systems.c.attempts)
+    )
+    return int(db.execute(made).scalar_one())
+
+
+def add(db: Connection, **values: Any) -> None:
+    """A new evaluation."""
+    db.execute(insert(evaluations).values(attempt_logged=0, **values))
+
+
+def complete(db: Connection, evaluation: str, **values: Any) -> bool:
+    """Give a queued evaluation its result; False when it has one already."""
+    query = update(evaluations).where(evaluations.c.id == evaluation, evaluations.c.status == "queued")
+    return db.execute(query.values(**values)).rowcount == 1
+
+
+def find(db: Connection, organization: str, evaluation: str) -> RowMapping | None:
+    """An evaluation of an organisation."""
+    query = select(evaluations).where(evaluations.c.organization == organization, evaluations.c.id == evaluation)
+    return db.execute(query).mappings().first()
+
+
+def page(
+    db: Connection, organization: str, before: tuple[int, str] | None, limit: int, system_id: str | None = None
+) -> list[RowMapping]:
+    """Evaluations of an organisation, the newest first."""
+    query = (
+        select(*(evaluations.c[name] for name in LISTED))
+        .where(evaluations.c.organization == organization)
+        .order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc())
+        .limit(limit)
+    )
+    if system_id is not None:
+        query = query.where(evaluations.c.system_id == system_id)
+    if before is not None:
+        at, id = before
+        query = query.where(
+            (evaluations.c.created_at < at) | ((evaluations.c.created_at == at) & (evaluations.c.id < id))
+        )
+    return list(db.execute(query).mappings())
+
+
+def keep_rows(db: Connection, evaluation: str, data: bytes | memoryview) -> None:
+    """Keep an evaluation's rows, in parts."""
+    for part, start in enumerate(range(0, len(data), PART)):
+        piece = bytes(data[start : start + PART])
+        db.execute(insert(rows).values(evaluation=evaluation, part=part, data=piece))
+
+
+def kept_rows(db: Connection, evaluation: str) -> bytes:
+    """The rows that were kept; empty when none were."""
+    query = select(rows.c.data).where(rows.c.evaluation == evaluation).order_by(rows.c.part)
+    return b"".join(bytes(data) for (data,) in db.execute(query))
+
+
+def drop_rows(db: Connection, evaluation: str) -> None:
+    """Forget an evaluation's rows."""
+    db.execute(delete(rows).where(rows.c.evaluation == evaluation))
+    db.execute(update(evaluations).where(evaluations.c.id == evaluation).values(rows_kept=0))
+
+
+def drop_old_rows(db: Connection, before: int) -> int:
+    """Forget the rows of evaluations completed before a moment; how many evaluations lost theirs."""
+    old = select(evaluations.c.id).where(evaluations.c.rows_kept == 1, evaluations.c.completed_at < before)
+    db.execute(delete(rows).where(rows.c.evaluation.in_(old)))
+    made = update(evaluations).where(evaluations.c.rows_kept == 1, evaluations.c.completed_at < before)
+    return db.execute(made.values(rows_kept=0)).rowcount
+
+
+def totals_since(db: Connection, begin: int, end: int) -> list[RowMapping]:
+    """The summaries of all evaluations completed in a time, for the signal."""
+    query = select(evaluations.c.totals, evaluations.c.wrong, evaluations.c.wrong_unsure).where(
+        evaluations.c.completed_at >= begin, evaluations.c.completed_at < end, evaluations.c.totals.is_not(None)
+    )
+    return list(db.execute(query).mappings())
+
+
+def active(db: Connection) -> int:
+    """Evaluations that are accepted and not done yet."""
+    query = select(func.count()).select_from(evaluations).where(evaluations.c.status == "queued")
+    return int(db.execute(query).scalar_one())
+
+
+def unlogged(db: Connection, organization: str, system_id: str, besides: str) -> list[RowMapping]:
+    """Completed evaluations of a system that the public log does not know as attempts yet, the oldest first."""
+    query = select(evaluations.c.id, evaluations.c.completed_at, evaluations.c.level, evaluations.c.dataset_digest)
+    mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
+    open_ = (evaluations.c.status == "completed", evaluations.c.attempt_logged == 0, evaluations.c.id != besides)
+    return list(db.execute(query.where(*mine, *open_).order_by(evaluations.c.attempt)).mappings())
+
+
+def logged(db: Connection, ids: list[str]) -> None:
+    """Note that the public log knows these attempts."""
+    db.execute(update(evaluations).where(evaluations.c.id.in_(ids)).values(attempt_logged=1))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit entries: written in the transaction of the change they tell of, then carried into the audit log.
+
+A row without `log_index` is not in the Merkle tree yet. The carrier appends rows in the order of their numbers, so that
+the tree has the order of the database.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from epimeter.store.moments import now
+from epimeter.store.tables import journal
+
+
+def note(db: Connection, *, organization: str, actor: str, action: str, subject: str, **detail: Any) -> None:
+    """Write down a change: who, what, to what, and what a reader should know."""
+    made = msgspec.json.encode(detail, order="deterministic")
+    values: dict[str, Any] = {"organization": organization, "at": now(), "actor": actor, "action": action}
+    db.execute(insert(journal).values(**values, subject=subject, detail=made))
+
+
+def page(db: Connection, organization: str, before: int | None, limit: int) -> list[RowMapping]:
+    """Entries of an organisation, the newest first."""
+    query = select(journal).where(journal.c.organization == organization).order_by(journal.c.number.desc())
+    if before is not None:
+        query = query.where(journal.c.number < before)
+    return list(db.execute(query.limit(limit)).mappings())
+
+
+def uncarried(db: Connection, limit: int) -> list[RowMapping]:
+    """Entries that are not in the audit log yet, the oldest first; others leave them alone meanwhile."""
+    query = select(journal).where(journal.c.log_index.is_(None)).order_by(journal.c.number).limit(limit)
+    return list(db.execute(query.with_for_update()).mappings())
+
+
+def carried(db: Connection, places: dict[int, int]) -> None:
+    """Note where entries went in the log, by number."""
+    for number, index in places.items():
+        db.execute(update(journal).where(journal.c.number == number).values(log_index=index))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose a certificate is, and of which evaluation; the certificates themselves are in the registry of `trust`.
+
+An evaluation is claimed before its certificate is issued: an evaluation has one certificate, however often it is asked
+for. A claim without an id is one whose process died; whoever claims it next looks first whether it was issued.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+
+from epimeter.store.evaluations import upsert
+from epimeter.store.moments import SECOND
+from epimeter.store.tables import certificates, preregistrations
+
+PATIENCE = 120 * SECOND
+
+
+def claim(
+    db: Connection,
+    *,
+    evaluation: str,
+    organization: str,
+    organization_name: str,
+    system_id: str,
+    domain: str,
+    at: int,
+) -> tuple[bool, RowMapping]:
+    """Take the right to issue; True when it is ours now, and the row as it stands."""
+    values = {"organization": organization, "organization_name": organization_name, "system_id": system_id}
+    made = upsert(db, certificates).values(evaluation=evaluation, domain=domain, claimed_at=at, **values)
+    ours = db.execute(made.on_conflict_do_nothing()).rowcount == 1
+    row = db.execute(select(certificates).where(certificates.c.evaluation == evaluation).with_for_update())
+    found = row.mappings().one()
+    if not ours and found["id"] is None and found["claimed_at"] < at - PATIENCE:
+        db.execute(update(certificates).where(certificates.c.evaluation == evaluation).values(claimed_at=at))
+        ours = True
+    return ours, found
+
+
+def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: int, expires_at: int) -> None:
+    """Note what was issued."""
+    values = {"id": id, "level": level, "issued_at": issued_at, "expires_at": expires_at}
+    db.execute(update(certificates).where(certificates.c.evaluation == evaluation).values(**values))
+
+
+def give_up(db: Connection, evaluation: str) -> None:
+    """Give the right to issue back: nothing was issued."""
+    db.execute(delete(certificates).where(certificates.c.evaluation == evaluation, certificates.c.id.is_(None)))
+
+
+def owned(db: Connection, organization: str, certificate: str) -> RowMapping | None:
+    """A certificate of an organisation."""
+    mine = (certificates.c.organization == organization, certificates.c.id == certificate)
+    return db.execute(select(certificates).where(*mine)).mappings().first()
+
+
+def find(db: Connection, certificate: str) -> RowMapping | None:
+    """A certificate, whosever it is: certificates are public."""
+    return db.execute(select(certificates).where(certificates.c.id == certificate)).mappings().first()
+
+
+def search(
+    db: Connection,
+    *,
+    before: tuple[int, str] | None,
+    limit: int,
+    organization: str | None = None,
+    system_id: str | None = None,
+    domain: str | None = None,
+    level: str | None = None,
+) -> list[RowMapping]:
+    """Certificates, the newest first."""
+    query = select(certificates).where(certificates.c.id.is_not(None))
+    wanted = {"organization_name": organization, "system_id": system_id, "domain": domain, "level": level}
+    for name, value in wanted.items():
+        if value is not None:
+            query = query.where(certificates.c[name] == value)
+    if before is not None:
+        at, id = before
+        query = query.where(
+            (certificates.c.issued_at < at) | ((certificates.c.issued_at == at) & (certificates.c.id < id))
+        )
+    ordered = query.order_by(certificates.c.issued_at.desc(), certificates.c.id.desc()).limit(limit)
+    return list(db.execute(ordered).mappings())
+
+
+def add_preregistration(db: Connection, *, id: str, organization: str, system_id: str, at: int) -> None:
+    """Note whose a pre-registration is."""
+    values = {"id": id, "organization": organization, "system_id": system_id, "created_at": at}
+    db.execute(insert(preregistrations).values(**values))
+
+
+def preregistration(db: Connection, organization: str, id: str) -> RowMapping | None:
+    """A pre-registration of an organisation."""
+    mine = (preregistrations.c.organization == organization, preregistrations.c.id == id)
+    return db.execute(select(preregistrations).where(*mine)).mappings().first()

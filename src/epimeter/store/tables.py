@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every table, as the newest migration leaves it; a test holds both to each other.
+
+Moments are whole microseconds since 1970 in UTC, documents are the bytes that were sent.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+Counter = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what it calls INTEGER
+
+
+def _owner(*, index: bool = False) -> Column[str]:
+    return Column("organization", String(40), ForeignKey("organizations.id"), nullable=False, index=index)
+
+
+organizations = Table(
+    "organizations",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("tier", String(16), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(8), primary_key=True),
+    _owner(index=True),
+    Column("name", String(200), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Column("last_used_at", BigInteger),
+)
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("organization", String(40), ForeignKey("organizations.id"), primary_key=True),
+    Column("month", String(7), primary_key=True),
+    Column("evaluations", BigInteger, nullable=False),
+)
+
+systems = Table(
+    "systems",
+    metadata,
+    Column("organization", String(40), ForeignKey("organizations.id"), primary_key=True),
+    Column("system_id", String(200), primary_key=True),
+    Column("attempts", BigInteger, nullable=False),
+)
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(),
+    Column("key_id", String(8), nullable=False),
+    Column("system_id", String(200), nullable=False),
+    Column("system_version", String(200)),
+    Column("domain", String(40), nullable=False),
+    Column("attempt", BigInteger, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("completed_at", BigInteger),
+    Column("sample_size", BigInteger),
+    Column("ece", Float),
+    Column("u_recall", Float),
+    Column("ers", Integer),
+    Column("level", String(8)),
+    Column("dataset_digest", String(100)),
+    Column("wrong", BigInteger),
+    Column("wrong_unsure", BigInteger),
+    Column("totals", LargeBinary),
+    Column("request", LargeBinary, nullable=False),
+    Column("result", LargeBinary),
+    Column("report", LargeBinary),
+    Column("rows_kept", Integer, nullable=False),
+    Column("attempt_logged", Integer, nullable=False),
+    Index("ix_evaluations_organization_created_at_id", "organization", "created_at", "id"),
+    Index("ix_evaluations_completed_at", "completed_at"),
+)
+
+rows = Table(
+    "rows",
+    metadata,
+    Column("evaluation", String(40), ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("organization", String(40), ForeignKey("organizations.id"), primary_key=True),
+    Column("path", String(200), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("fingerprint", LargeBinary, nullable=False),
+    Column("holder", String(40), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("lease_until", BigInteger, nullable=False),
+    Column("status", Integer),
+    Column("location", Text),
+    Column("body", LargeBinary),
+    Index("ix_idempotency_created_at", "created_at"),
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("number", Counter, primary_key=True, autoincrement=True),
+    _owner(),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", String(40), nullable=False),
+    Column("action", String(60), nullable=False),
+    Column("subject", String(200), nullable=False),
+    Column("detail", LargeBinary, nullable=False),
+    Column("log_index", BigInteger),
+    Index("ix_journal_organization_number", "organization", "number"),
+    Index("ix_journal_log_index", "log_index"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(index=True),
+    Column("kind", String(40), nullable=False),
+    Column("subject", String(200), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("not_before", BigInteger, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("worker", String(80)),
+    Column("finished_at", BigInteger),
+    Column("error", Text),
+    Index("ix_jobs_state_not_before", "state", "not_before"),
+)
+
+hits = Table(
+    "hits",
+    metadata,
+    Column("number", Counter, primary_key=True, autoincrement=True),
+    Column("key", String(200), nullable=False),
+    Column("at", Float, nullable=False),
+    Index("ix_hits_key_at", "key", "at"),
+)
+"""Requests of the last minute, where several processes share one database and there is no Redis."""
+
+signals = Table(
+    "signals",
+    metadata,
+    Column("number", Counter, primary_key=True, autoincrement=True),
+    Column("slot", BigInteger, nullable=False, unique=True),
+    Column("id", String(40), nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("digest", String(80), nullable=False),
+    Column("log_index", BigInteger),
+    Index("ix_signals_created_at", "created_at"),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(index=True),
+    Column("url", Text, nullable=False),
+    Column("events", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("disabled_at", BigInteger),
+    Column("failures", Integer, nullable=False),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(),
+    Column("webhook", String(40), ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    Column("event", String(60), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("not_before", BigInteger, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("last_answer", Text),
+    Index("ix_deliveries_state_not_before", "state", "not_before"),
+    Index("ix_deliveries_webhook_created_at", "webhook", "created_at"),
+)
+
+preregistrations = Table(
+    "preregistrations",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(index=True),
+    Column("system_id", String(200), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+"""Whose a pre-registration is; the document itself is in the registry."""
+
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("evaluation", String(40), ForeignKey("evaluations.id"), primary_key=True),
+    _owner(index=True),
+    Column("claimed_at", BigInteger, nullable=False),
+    Column("id", String(40), unique=True),
+    Column("organization_name", String(200), nullable=False),
+    Column("system_id", String(200), nullable=False),
+    Column("domain", String(40), nullable=False),
+    Column("level", String(8)),
+    Column("issued_at", BigInteger),
+    Column("expires_at", BigInteger),
+    Index("ix_certificates_issued_at_id", "issued_at", "id"),
+)
+"""Whose a certificate is and of which evaluation; without an id while it is being issued. The rest is in the registry."""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Webhook endpoints and deliveries: an outbox, written in the transaction of the event."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+
+from epimeter.store.moments import SECOND, new_id
+from epimeter.store.tables import deliveries, webhooks
+
+LEASE = 60 * SECOND
+
+
+def add(db: Connection, *, id: str, organization: str, url: str, events: list[str], at: int) -> None:
+    """A new endpoint."""
+    words = " ".join(sorted(events))
+    values = {"id": id, "organization": organization, "url": url, "events": words, "created_at": at, "failures": 0}
+    db.execute(insert(webhooks).values(**values))
+
+
+def of(db: Connection, organization: str, before: tuple[int, str] | None, limit: int) -> list[RowMapping]:
+    """Endpoints of an organisation, the newest first."""
+    query = select(webhooks).where(webhooks.c.organization == organization)
+    if before is not None:
+        at, id = before
+        query = query.where((webhooks.c.created_at < at) | ((webhooks.c.created_at == at) & (webhooks.c.id < id)))
+    return list(db.execute(query.order_by(webhooks.c.created_at.desc(), webhooks.c.id.desc()).limit(limit)).mappings())
+
+
+def count(db: Connection, organization: str) -> int:
+    """How many endpoints an organisation has."""
+    query = select(func.count()).select_from(webhooks).where(webhooks.c.organization == organization)
+    return int(db.execute(query).scalar_one())
+
+
+def remove(db: Connection, organization: str, webhook: str) -> bool:
+    """Forget an endpoint and what was still to be sent to it."""
+    mine = (webhooks.c.organization == organization, webhooks.c.id == webhook)
+    if db.execute(select(webhooks.c.id).where(*mine)).first() is None:
+        return False
+    db.execute(delete(deliveries).where(deliveries.c.webhook == webhook))
+    db.execute(delete(webhooks).where(*mine))
+    return True
+
+
+def listening(db: Connection, organization: str, event: str) -> list[str]:
+    """Endpoints that want an event."""
+    query = select(webhooks.c.id, webhooks.c.events).where(
+        webhooks.c.organization == organization, webhooks.c.disabled_at.is_(None)
+    )
+    return [id for id, events in db.execute(query) if event in events.split()]
+
+
+def post(db: Connection, *, organization: str, webhook: str, event: str, body: bytes, at: int) -> None:
+    """Put a message into the outbox."""
+    db.execute(
+        insert(deliveries).values(
+            id=new_id("msg_"),
+            organization=organization,
+            webhook=webhook,
+            event=event,
+            body=body,
+            state="waiting",
+            attempts=0,
+            created_at=at,
+            not_before=at,
+        )
+    )
+
+
+def claim(db: Connection, at: int) -> RowMapping | None:
+    """The oldest message that is due, with its endpoint's address; it is the caller's for a minute."""
+    due = (deliveries.c.state == "waiting") & (deliveries.c.not_before <= at)
+    free = deliveries.c.lease_until.is_(None) | (deliveries.c.lease_until < at)
+    query = select(deliveries).where(due, free).order_by(deliveries.c.not_before).limit(1)
+    row = db.execute(query.with_for_update(skip_locked=True)).mappings().first()
+    if row is None:
+        return None
+    db.execute(
+        update(deliveries)
+        .where(deliveries.c.id == row["id"])
+        .values(lease_until=at + LEASE, attempts=row["attempts"] + 1)
+    )
+    full = (
+        select(deliveries, webhooks.c.url, webhooks.c.failures)
+        .join(webhooks, webhooks.c.id == deliveries.c.webhook)
+        .where(deliveries.c.id == row["id"])
+    )
+    return db.execute(full).mappings().one()
+
+
+def delivered(db: Connection, message: str, webhook: str, answer: str) -> None:
+    """A message arrived."""
+    db.execute(
+        update(deliveries)
+        .where(deliveries.c.id == message)
+        .values(state="delivered", lease_until=None, last_answer=answer)
+    )
+    db.execute(update(webhooks).where(webhooks.c.id == webhook).values(failures=0))
+
+
+def failed(
+    db: Connection, message: str, webhook: str, answer: str, again_at: int | None, disable_at: int | None
+) -> None:
+    """A message did not arrive; it is tried again, or given up. After many failures the endpoint is left alone."""
+    values = {"lease_until": None, "last_answer": answer}
+    values |= {"state": "failed"} if again_at is None else {"not_before": again_at}  # type: ignore[dict-item]
+    db.execute(update(deliveries).where(deliveries.c.id == message).values(**values))
+    change = {"failures": webhooks.c.failures + 1} | ({} if disable_at is None else {"disabled_at": disable_at})
+    db.execute(update(webhooks).where(webhooks.c.id == webhook).values(**change))
+
+
+def sent_to(db: Connection, organization: str, webhook: str, limit: int) -> list[RowMapping]:
+    """The newest messages to an endpoint."""
+    query = select(deliveries).where(deliveries.c.organization == organization, deliveries.c.webhook == webhook)
+    return list(db.execute(query.order_by(deliveries.c.created_at.desc(), deliveries.c.id).limit(limit)).mappings())
