@@ -1,0 +1,80 @@
+"""Predictions for the tests, and the same ones in every format."""
+
+import datetime
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+START = datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC)
+
+
+def columns(n=2000, seed=0, days=10.0, timestamps=True):
+    """A calibrated system that knows when it does not know: earns a level."""
+    rng = np.random.default_rng(seed)
+    confidence = np.round(np.concatenate([rng.uniform(0, 0.7, n // 2), rng.uniform(0.7, 1, n - n // 2)]), 6)
+    correct = rng.random(n) < confidence
+    made = {"confidence": confidence, "correct": correct}
+    if timestamps:
+        steps = np.linspace(0, days * 86_400, n).round().astype(int)
+        made["timestamp"] = [START + datetime.timedelta(seconds=int(step)) for step in steps]
+    return made
+
+
+def rows(made):
+    """Columns as a list of records, ready for JSON."""
+    names = list(made)
+    lists = [
+        [
+            value.isoformat() if isinstance(value, datetime.datetime) else value
+            for value in np.asarray(made[name]).tolist()
+        ]
+        if name != "timestamp"
+        else [value.isoformat() for value in made[name]]
+        for name in names
+    ]
+    return [dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True)]
+
+
+def body(made, **facts):
+    return {"model_id": "m", "domain": "general", **facts, "predictions": rows(made)}
+
+
+def as_columns(made, **facts):
+    lists = {name: [row[name] for row in rows(made)] for name in made}
+    return {"model_id": "m", "domain": "general", **facts, "columns": lists}
+
+
+def ndjson(made):
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows(made))
+
+
+def table(made):
+    arrays = {"confidence": np.asarray(made["confidence"]), "correct": np.asarray(made["correct"])}
+    if "timestamp" in made:
+        arrays["timestamp"] = pa.array(made["timestamp"], pa.timestamp("us", tz="UTC"))
+    return pa.table(arrays)
+
+
+def arrow(made, compression=None):
+    sink = pa.BufferOutputStream()
+    found = table(made)
+    with pa.ipc.new_stream(sink, found.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
+        stream.write_table(found)
+    return sink.getvalue().to_pybytes()
+
+
+def as_parquet(made):
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table(made), sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+def zstd(data):
+    return pa.compress(data, "zstd", asbytes=True)
+
+
+def gzipped(data):
+    return gzip.compress(data)

@@ -1,0 +1,289 @@
+"""POST /v1/evaluate and what follows from it, over a real connection."""
+
+import json
+import time
+
+import ground
+import numpy as np
+import pytest
+
+from epimeter.standards import ers_evaluate
+
+PATH = "/v1/evaluate"
+ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
+JSON, NDJSON = "application/json", "application/x-ndjson"
+
+
+def send(client, data, kind, encoding=None, **headers):
+    query = {} if kind == JSON else {"model_id": "m", "domain": "general"}
+    headers = {"content-type": kind, **({"content-encoding": encoding} if encoding else {}), **headers}
+    return client.post(PATH, content=data, params=query, headers=headers)
+
+
+def test_the_printed_example_of_the_standard_has_the_printed_numbers(tenant):
+    """ERS, annex B."""
+    made = {"confidence": [0.9, 0.9, 0.5, 0.5], "correct": [True, False, True, False]}
+    answer = tenant.post(PATH, json=ground.body(made))
+    assert answer.status_code == 200
+    found = answer.json()
+    assert found["metrics"] == {"ece": 0.2, "u_recall": 50.0, "ers": 65}
+    assert found["evaluation_id"].startswith("eval_")
+    assert found["status"] == "completed"
+    assert found["compliance"]["level"] == "L1" and found["compliance"]["status"] == "PASS"
+    assert answer.headers["location"] == f"/v1/evaluations/{found['evaluation_id']}"
+
+
+def test_a_system_that_earns_no_level_fails_and_has_no_next_evaluation(tenant):
+    made = {"confidence": [0.95] * 4, "correct": [False] * 4}
+    found = tenant.post(PATH, json=ground.body(made, domain="medical")).json()
+    assert found["compliance"] == {"level": "NONE", "status": "FAIL", "next_evaluation": None}
+    assert found["metrics"]["ers"] == 100
+
+
+def test_one_data_set_is_one_data_set_in_every_format(tenant):
+    made = ground.columns(2000)
+    whole = json.dumps(ground.body(made)).encode()
+    bodies = [
+        (whole, JSON, None),
+        (json.dumps(ground.as_columns(made)).encode(), JSON, None),
+        (ground.ndjson(made), NDJSON, None),
+        (ground.arrow(made), ARROW, None),
+        (ground.arrow(made, "zstd"), ARROW, None),
+        (ground.as_parquet(made), PARQUET, None),
+        (ground.gzipped(whole), JSON, "gzip"),
+        (ground.zstd(whole), JSON, "zstd"),
+        (ground.gzipped(ground.ndjson(made)), NDJSON, "gzip"),
+        (ground.zstd(ground.arrow(made)), ARROW, "zstd"),
+    ]
+    answers = [send(tenant, *one) for one in bodies]
+    assert [answer.status_code for answer in answers] == [200] * len(bodies), [
+        a.text for a in answers if a.status_code != 200
+    ]
+    found = [answer.json() for answer in answers]
+    assert len({json.dumps(one["metrics"]) for one in found}) == 1
+    assert len({json.dumps(one["dataset"]) for one in found}) == 1
+    assert found[0]["certifiable"]
+    assert [one["attempt"] for one in found] == list(range(1, len(bodies) + 1))
+    direct = ers_evaluate(made["correct"], made["confidence"])
+    assert found[0]["metrics"]["ece"] == round(direct.ece, 9)
+    assert found[0]["compliance"]["level"] == direct.level
+
+
+def test_tiers_get_identical_numbers(service):
+    """ERS 8.2."""
+    made = ground.body(ground.columns(500))
+    answers = []
+    for tier in ("OPEN", "STANDARD", "CRITICAL"):
+        with service.tenant(f"Tier {tier} {time.time_ns()}", tier) as client:
+            answers.append(client.post(PATH, json=made).json())
+    assert len({json.dumps([one["metrics"], one["dataset"], one["compliance"]]) for one in answers}) == 1
+
+
+def test_records_without_ground_truth_are_counted_and_left_out(tenant):
+    """C-13."""
+    made = {"confidence": [0.9, 0.9, 0.5, 0.5, 0.1], "correct": [True, False, True, False, None]}
+    found = tenant.post(PATH, json=ground.body(made)).json()
+    assert found["dataset"]["unlabelled"] == 1 and found["dataset"]["sample_size"] == 4
+    assert found["metrics"]["ece"] == 0.2
+
+
+def test_unknown_inputs_give_the_numbers_of_onto_42001(tenant):
+    made = ground.columns(100, timestamps=False)
+    made["unknown"] = np.arange(100) % 2 == 0
+    found = tenant.post(PATH, json=ground.body(made)).json()["onto_42001"]
+    assert found["domain"] == "general_enterprise" and 0 <= found["u_recall"] <= 1
+
+
+REFUSED = [
+    ({"predictions": [{"confidence": 1.3, "correct": True}]}, "/predictions/0/confidence"),
+    ({"predictions": [{"confidence": 0.5, "correct": 1}]}, "/predictions/0/correct"),
+    ({"predictions": [{"confidence": "0.5", "correct": True}]}, "/predictions/0/confidence"),
+    ({"predictions": [{"confidence": 0.5}]}, "/predictions/0"),
+    ({"predictions": [{"confidence": 0.5, "correct": True, "more": 1}]}, "/predictions/0"),
+    (
+        {"predictions": [{"confidence": 0.5, "correct": True}, {"confidence": -0.1, "correct": True}]},
+        "/predictions/1/confidence",
+    ),
+    ({"predictions": []}, "/predictions"),
+    ({"columns": {"confidence": [0.5], "correct": [True, False]}}, "/columns/correct"),
+    ({"predictions": [{"confidence": 0.5, "correct": True}], "tier": "CRITICAL"}, ""),
+    ({"predictions": [{"confidence": 0.5, "correct": True}], "domain": "space"}, "/domain"),
+    (
+        {"predictions": [{"confidence": 0.5, "correct": True, "timestamp": "2026-11-01T00:00:00"}]},
+        "/predictions/0/timestamp",
+    ),
+    (
+        {"predictions": [{"confidence": 0.5, "correct": True, "timestamp": "2999-11-01T00:00:00Z"}]},
+        "/predictions/0/timestamp",
+    ),
+    ({"predictions": [{"confidence": 0.5, "correct": None}]}, None),
+]
+
+
+@pytest.mark.parametrize(("wrong", "pointer"), REFUSED)
+def test_a_fault_is_refused_with_the_record_it_is_in(tenant, wrong, pointer):
+    answer = tenant.post(PATH, json={"model_id": "m", "domain": "general", **wrong})
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["type"] == "/problems/invalid"
+    if pointer is not None:
+        assert found["errors"][0]["pointer"] == pointer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"model_id":"m","domain":"general","predictions":[{"confidence":0.5,"confidence":0.9,"correct":true}]}',
+        b'{"model_id":"m","domain":"general","predictions":[{"confidence":0.5,"c\\u006fnfidence":0.9,"correct":true}]}',
+        b'{"model_id":"m","model_id":"n","domain":"general","predictions":[{"confidence":0.5,"correct":true}]}',
+        b'{"model_id":"m","domain":"general","predictions":[{"confidence":NaN,"correct":true}]}',
+        b'{"model_id":"m","domain":"general","predictions":[{"confidence":1e999,"correct":true}]}',
+        b'{"model_id":"m"',
+        b"",
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 1_000_000,
+        b'{"a":' * 200_000,
+    ],
+)
+def test_json_that_can_be_read_in_two_ways_or_not_at_all_is_refused(tenant, text):
+    answer = send(tenant, text, JSON)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["type"] == "/problems/invalid"
+
+
+def test_a_line_is_named_by_its_number(tenant):
+    good = b'{"confidence":0.5,"correct":true}\n'
+    answer = send(tenant, good * 20_000 + b'{"confidence":0.5,"correct":3}\n' + good, NDJSON)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/lines/20001/correct"
+    answer = send(tenant, good + b'{"confidence":0.5,"correct":true,"correct":false}\n', NDJSON)
+    assert answer.status_code == 422
+    assert "/lines/2" in answer.text
+
+
+def test_a_key_in_a_string_is_not_taken_for_a_key_twice(tenant):
+    made = {"confidence": [0.9], "correct": [True], "id": ['a "confidence" \\ \u00e9']}
+    assert tenant.post(PATH, json=ground.body(made)).status_code == 200
+
+
+def test_other_media_types_and_encodings_are_refused(tenant):
+    assert send(tenant, b"a,b", "text/csv").status_code == 415
+    assert send(tenant, b"{}", JSON, "br").status_code == 415
+    assert send(tenant, b"{}", JSON, "gzip").status_code == 400
+    assert send(tenant, b"nonsense", ARROW).status_code == 422
+    assert send(tenant, b"PAR1nonsensePAR1", PARQUET).status_code == 422
+    good = ground.gzipped(ground.ndjson(ground.columns(10)))
+    assert send(tenant, good[:-9], NDJSON, "gzip").status_code in (400, 422)
+
+
+def test_columns_of_other_names_are_refused(tenant):
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    found = pa.table({"confidence": [0.5], "correct": [True], "tier": ["CRITICAL"]})
+    with pa.ipc.new_stream(sink, found.schema) as stream:
+        stream.write_table(found)
+    answer = send(tenant, sink.getvalue().to_pybytes(), ARROW)
+    assert answer.status_code == 422 and "tier" in answer.text
+
+
+def test_metrics_of_the_report_can_be_chosen(tenant):
+    made = ground.columns(200, timestamps=False)
+    number = tenant.post(PATH, json=ground.body(made, metrics=["ece", "brier_score"])).json()["evaluation_id"]
+    found = tenant.get(f"/v1/evaluations/{number}/report").json()
+    assert [one["metric"] for one in found["measurements"]] == ["ece", "brier_score"]
+    answer = tenant.post(PATH, json=ground.body(made, metrics=["no_such_metric"]))
+    assert answer.status_code == 422 and "no_such_metric" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "word"),
+    [
+        ("application/json", "application/json", '"measurements"'),
+        ("text/html,*/*", "text/html", "<!doctype html>"),
+        ("text/plain", "text/plain", "epimeter"),
+        ("text/markdown", "text/markdown", "#"),
+    ],
+)
+def test_a_report_comes_in_the_form_asked_for(tenant, accept, kind, word):
+    number = tenant.post(PATH, json=ground.body(ground.columns(200))).json()["evaluation_id"]
+    answer = tenant.get(f"/v1/evaluations/{number}/report", headers={"accept": accept})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith(kind)
+    assert word in answer.text
+    assert tenant.get(f"/v1/evaluations/{number}/report", headers={"accept": "image/png"}).status_code == 406
+
+
+def test_many_rows_become_a_job_that_is_done(tenant):
+    made = ground.columns(20_000)
+    answer = send(tenant, ground.arrow(made), ARROW)
+    assert answer.status_code == 202
+    found = answer.json()
+    assert found["status"] == "queued" and found["metrics"] is None
+    job = tenant.get(f"/v1/jobs/{found['job']}")
+    assert job.json()["subject"] == found["evaluation_id"]
+    done = wait(tenant, found["evaluation_id"])
+    assert done["status"] == "completed"
+    direct = ers_evaluate(made["correct"], made["confidence"])
+    assert done["metrics"]["ece"] == round(direct.ece, 9)
+    assert tenant.get(f"/v1/jobs/{found['job']}").json()["state"] == "done"
+    assert tenant.get(f"/v1/evaluations/{found['evaluation_id']}/report").status_code == 200
+
+
+def wait(client, number, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = client.get(f"/v1/evaluations/{number}").json()
+        if found["status"] != "queued":
+            return found
+        time.sleep(0.1)
+    raise AssertionError("the job was not done in time")
+
+
+def test_more_rows_than_allowed_are_refused(tenant):
+    made = {"confidence": np.full(200_001, 0.5), "correct": np.ones(200_001, bool)}
+    assert send(tenant, ground.arrow(made), ARROW).status_code == 413
+    assert send(tenant, ground.as_parquet(made), PARQUET).status_code == 413
+    assert send(tenant, b'{"confidence":0.5,"correct":true}\n' * 200_001, NDJSON).status_code == 413
+
+
+def test_evaluations_are_listed_page_by_page_the_newest_first(tenant):
+    made = {"confidence": [0.9], "correct": [True]}
+    ids = [tenant.post(PATH, json=ground.body(made, model_id=f"m{i % 2}")).json()["evaluation_id"] for i in range(7)]
+    seen, cursor = [], None
+    while True:
+        page = tenant.get("/v1/evaluations", params={"limit": 3, **({"cursor": cursor} if cursor else {})})
+        seen += [line["evaluation_id"] for line in page.json()["items"]]
+        cursor = page.json()["next"]
+        assert ("next" in page.links) == (cursor is not None)
+        if cursor is None:
+            break
+    assert seen == ids[::-1]
+    some = tenant.get("/v1/evaluations", params={"model_id": "m1"}).json()["items"]
+    assert [line["evaluation_id"] for line in some] == ids[1::2][::-1]
+    for wrong in ({"limit": 0}, {"limit": 201}, {"cursor": "nonsense"}, {"cursor": "OTk5OTk5OTk5OTk5OTk5OTk5OTk6YQ"}):
+        assert tenant.get("/v1/evaluations", params=wrong).status_code == 422
+
+
+def test_usage_counts_what_was_accepted_and_nothing_else(tenant):
+    made = {"confidence": [0.9], "correct": [True]}
+    for _ in range(3):
+        tenant.post(PATH, json=ground.body(made))
+    tenant.post(PATH, json=ground.body({"confidence": [7], "correct": [True]}))
+    found = tenant.get("/v1/usage").json()
+    assert found["evaluations"] == 3 and found["quota"] == 10_000 and found["remaining"] == 9_997
+    assert found["months"] == [{"month": found["month"], "evaluations": 3}]
+
+
+def test_every_change_leaves_an_audit_entry_that_reaches_the_log(tenant):
+    tenant.post(PATH, json=ground.body({"confidence": [0.9], "correct": [True]}))
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        lines = tenant.get("/v1/audit").json()["items"]
+        if all(line["log_index"] is not None for line in lines):
+            break
+        time.sleep(0.2)
+    assert [line["action"] for line in lines] == ["evaluation.completed", "key.made", "organization.made"]
+    assert len({line["log_index"] for line in lines}) == 3
