@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.limits import Above, AtLeast
+from epimeter.limits import Above, Between
 from epimeter.metrics.kernel.bandwidth import chosen
 from epimeter.metrics.kernel.dirichlet import constants, log_points, loo_width, pairs_of, row_blocks
 from epimeter.metrics.kernel.sums import levels_of
@@ -49,7 +50,7 @@ def bkde(
     rows: OrderedRows,
     *,
     bandwidth: Annotated[float, Above(0)] | Literal["loo", "normal", "silverman", "median", "cv"] = "loo",
-    norm: Annotated[float, AtLeast(1)] = 2.0,
+    norm: Annotated[float, Between(1, math.inf, open_high=True)] = 2.0,
     debias: bool = True,
 ) -> float:
     """Distance of confidences from the frequencies that their neighbours, weighted by beta kernels, show.
@@ -161,7 +162,7 @@ def dkde(
     view: Multiclass,
     *,
     bandwidth: Annotated[float, Above(0)] | Literal["loo"] = "loo",
-    norm: Annotated[float, AtLeast(1)] = 1.0,
+    norm: Annotated[float, Between(1, math.inf, open_high=True)] = 1.0,
 ) -> float:
     """Distance of whole probability vectors from the class frequencies that their neighbours show.
 

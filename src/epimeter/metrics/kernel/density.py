@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast
+from epimeter.limits import Between
 from epimeter.metrics.kernel.areas import absolute_area, simpson
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
 from epimeter.metrics.kernel.sums import kernel_sums, levels_of
@@ -21,6 +21,10 @@ Floats = NDArray[np.float64]
 
 GRID = 1 << 13
 """Fewest steps of the grid; a narrow kernel gets 64 steps to its half-width."""
+FINEST = 1 << 20
+"""Most steps of a grid over the whole of [0, 1]."""
+POINTLIKE = 1e-13
+"""A half-width below which a kernel does not reach from one double to the next but one, near 1."""
 WIDE = 1000.0
 """A half-width beyond which the reflected kernel is flat to 1e-12."""
 
@@ -44,7 +48,12 @@ WIDE = 1000.0
     "The authors' code takes the spread of the positives only.",
     aliases=("kde-ece", "mix-n-match ece"),
 )
-def skde(rows: OrderedRows, *, bandwidth: Bandwidth = "normal", norm: Annotated[float, AtLeast(1)] = 1.0) -> float:
+def skde(
+    rows: OrderedRows,
+    *,
+    bandwidth: Bandwidth = "normal",
+    norm: Annotated[float, Between(1, math.inf, open_high=True)] = 1.0,
+) -> float:
     """Distance of the smoothed calibration curve from the identity, weighted by the density of the confidences.
 
     Parameters
@@ -56,14 +65,34 @@ def skde(rows: OrderedRows, *, bandwidth: Bandwidth = "normal", norm: Annotated[
     """
     width = 3 * chosen(rows, bandwidth, "gaussian", "skde")
     levels = levels_of(rows)
-    steps = 2 * min(1 << 20, max(GRID, math.ceil(32 / width)))
-    t = np.arange(steps + 1) / steps
-    density, true = reflected_densities(levels, t, width)
-    gap = t * density - true
+    if width < POINTLIKE:  # narrower than doubles can tell apart: every level stands alone
+        share = levels.weight / levels.weight.sum()
+        return float(share @ np.abs(levels.true / levels.weight - levels.prob) ** norm)
+    if 32 / width <= FINEST:
+        return _area(levels, 0.0, 1.0, 2 * max(GRID, math.ceil(32 / width)), width, norm)
+    # A kernel too narrow for a grid over [0, 1]: a grid over each stretch that it reaches, nothing between them.
+    edge = np.flatnonzero(np.diff(levels.prob) > 2 * width)
+    low = np.maximum(levels.prob[np.concatenate([[0], edge + 1])] - width, 0.0)
+    high = np.minimum(levels.prob[np.concatenate([edge, [len(levels.prob) - 1]])] + width, 1.0)
+    return math.fsum(
+        _area(levels, a, b, 2 * math.ceil(32 * (b - a) / width), width, norm)
+        for a, b in zip(low.tolist(), high.tolist(), strict=True)
+    )
+
+
+def _area(levels: Levels, low: float, high: float, steps: int, width: float, norm: float) -> float:
+    """The integral over [low, high] on an even number of equal steps."""
+    step = (high - low) / steps
+    t = np.asarray(low + np.arange(steps + 1) * step, np.float64)
+    first, last = np.searchsorted(levels.prob, [low - 2 * width, high + 2 * width])
+    near = Levels(levels.prob[first:last], levels.weight[first:last], levels.true[first:last])
+    density, true = reflected_densities(near, t, width)
+    part = near.weight.sum() / levels.weight.sum()
+    gap = (t * density - true) * part
     if norm == 1:
-        return absolute_area(gap, 1 / steps)
-    share = np.divide(np.abs(gap), density, out=np.zeros_like(gap), where=density > 0)
-    return simpson(share**norm * density, 1 / steps)
+        return absolute_area(gap, step)
+    share = np.divide(np.abs(gap), density * part, out=np.zeros_like(gap), where=density > 0)
+    return simpson(share**norm * density * part, step)
 
 
 def reflected_densities(levels: Levels, t: Floats, width: float) -> tuple[Floats, Floats]:
