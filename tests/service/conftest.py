@@ -160,7 +160,7 @@ class Postgres:
         )
 
     def start(self):
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c shared_buffers=32MB -c max_connections=120"
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=120"
         # pg_ctl leaves the server as a child that keeps its pipes: give it files.
         command = [
             str(self.bin / "pg_ctl"),

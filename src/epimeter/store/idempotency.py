@@ -23,8 +23,8 @@ def claim(
     """Take a key for this request; None when it is ours, else what stands there."""
     mine = {"organization": organization, "path": path, "key": key}
     fresh = {"fingerprint": fingerprint, "holder": holder, "created_at": at, "lease_until": at + LEASE}
-    made = db.execute(upsert(db, idempotency).values(**mine, **fresh).on_conflict_do_nothing())
-    if made.rowcount == 1:
+    made = upsert(db, idempotency).values(**mine, **fresh).on_conflict_do_nothing().returning(idempotency.c.key)
+    if db.execute(made).first() is not None:
         return None
     row = db.execute(select(idempotency).where(*_is(mine)).with_for_update()).mappings().one()
     outlived = row["created_at"] < at - LIFE

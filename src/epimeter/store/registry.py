@@ -29,7 +29,7 @@ def claim(
     """Take the right to issue; True when it is ours now, and the row as it stands."""
     values = {"organization": organization, "organization_name": organization_name, "system_id": system_id}
     made = upsert(db, certificates).values(evaluation=evaluation, domain=domain, claimed_at=at, **values)
-    ours = db.execute(made.on_conflict_do_nothing()).rowcount == 1
+    ours = db.execute(made.on_conflict_do_nothing().returning(certificates.c.evaluation)).first() is not None
     row = db.execute(select(certificates).where(certificates.c.evaluation == evaluation).with_for_update())
     found = row.mappings().one()
     if not ours and found["id"] is None and found["claimed_at"] < at - PATIENCE:

@@ -12,7 +12,7 @@ from epimeter.store.tables import signals
 def add(db: Connection, *, slot: int, id: str, at: int, body: bytes, digest: str) -> bool:
     """A new signal; False when another process made the one of this slot."""
     made = upsert(db, signals).values(slot=slot, id=id, created_at=at, body=body, digest=digest)
-    return db.execute(made.on_conflict_do_nothing()).rowcount == 1
+    return db.execute(made.on_conflict_do_nothing().returning(signals.c.id)).first() is not None
 
 
 def committed(db: Connection, id: str, log_index: int) -> None:
