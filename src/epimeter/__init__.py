@@ -19,8 +19,9 @@ _HOMES = {
     "evaluate": "epimeter.report",
     "find": "epimeter.card",
     "metric": "epimeter.card",
+    "scan": "epimeter.scale",
 }
-_ROOMS = ("metrics", "inference", "recalibration", "standards", "report", "draw", "trust", "errors", "views")
+_ROOMS = ("metrics", "inference", "recalibration", "standards", "report", "draw", "trust", "scale", "errors", "views")
 
 __all__ = ["__version__", *sorted(_HOMES)]
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.report import evaluate
+    from epimeter.scale import scan
 
 
 def __getattr__(name: str) -> Any:

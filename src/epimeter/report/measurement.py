@@ -29,6 +29,10 @@ class Measurement:
     """Edges, ties and class convention, in words."""
     n_rows: int = 0
     exact: bool = True
+    error: float | None = None
+    """How far the exact value can be off, when the value was read off the cells of a fine histogram."""
+    sample: int | None = None
+    """Rows of the uniform sample it was measured on, when not on all rows."""
     interval: Interval | None = None
     table: BinTable | None = None
 
@@ -42,6 +46,10 @@ class Measurement:
             "parameters": {name: plain(value) for name, value in self.parameters.items()},
             "convention": self.convention,
         }
+        if self.error is not None:
+            made["error_at_most"] = self.error
+        if self.sample is not None:
+            made["sample"] = self.sample
         if self.undefined is not None:
             made["undefined"] = self.undefined
         if self.fields:

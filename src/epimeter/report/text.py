@@ -78,6 +78,10 @@ def shown(measurement: Measurement) -> str:
     value = f"{measurement.value:.6g}"
     if measurement.interval is not None:
         value += f" [{measurement.interval.low:.3g}, {measurement.interval.high:.3g}]"
+    if measurement.error is not None:
+        value += f" (error at most {measurement.error:.2g})"
+    if measurement.sample is not None:
+        value += f" (sample of {measurement.sample:,})"
     p_value = measurement.fields.get("p_value")
     if isinstance(p_value, float) and p_value != measurement.value:
         value += f" (p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.4f}'})"

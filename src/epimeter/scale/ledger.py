@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger: what a pass keeps of all rows, by slice. Ledgers of parts merge into the ledger of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from epimeter.errors import MergeError
+from epimeter.scale.kept import KeptRun, Sample
+from epimeter.scale.merging import merged
+from epimeter.scale.plan import Plan
+from epimeter.summaries.cells import Cells
+from epimeter.summaries.recipe import Recipe
+
+MOST_CELLS = 64
+"""Slices that may keep cells: 3 MB each."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is kept of the rows of one slice.
+
+    Attributes
+    ----------
+    low, high
+        The least and the greatest confidence.
+    totals
+        A summary for every recipe that streams.
+    kept
+        All rows, while there are few; None once there were too many, or when no metric needs them.
+    """
+
+    n_rows: int
+    low: float
+    high: float
+    totals: dict[Recipe, Any]
+    kept: KeptRun | None = None
+    sample: Sample | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Shares by the value of the slice; one share under None when nothing is sliced.
+
+    Attributes
+    ----------
+    unlabelled
+        Rows left out because their outcome is missing.
+    skipped
+        Damaged parts that were left out, in words.
+    source
+        Where the rows came from, for the report.
+    """
+
+    plan: Plan
+    shares: dict[Any, Share]
+    n_classes: int = 2
+    unlabelled: int = 0
+    skipped: tuple[str, ...] = ()
+    source: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(share.n_rows for share in self.shares.values())
+
+    def settled(self) -> Ledger:
+        """The same with rows dropped where all parts together have too many, and cells where slices are too many."""
+        shares = self.shares
+        if self.n_rows > self.plan.row_limit:
+            shares = {value: replace(share, kept=None) for value, share in shares.items()}
+        if len(shares) > MOST_CELLS:
+            shares = {
+                value: replace(share, totals={r: s for r, s in share.totals.items() if r != Cells()})
+                for value, share in shares.items()
+            }
+        return self if shares is self.shares else replace(self, shares=shares)
+
+
+def joined(ledgers: Iterable[Ledger]) -> Ledger:
+    """The ledger of all."""
+    parts = list(ledgers)
+    filled = [part for part in parts if part.shares]
+    first = (filled or parts)[0]
+    for part in filled[1:]:
+        _refuse_different(first, part)
+    values = dict.fromkeys(value for part in filled for value in part.shares)
+    shares = {value: _share([part.shares[value] for part in filled if value in part.shares]) for value in values}
+    return replace(
+        first,
+        shares=shares,
+        unlabelled=sum(part.unlabelled for part in parts),
+        skipped=tuple(dict.fromkeys(note for part in parts for note in part.skipped)),
+    ).settled()
+
+
+def _refuse_different(first: Ledger, other: Ledger) -> None:
+    if first.n_classes != other.n_classes:
+        raise MergeError(
+            f"cannot merge summaries over {first.n_classes} and over {other.n_classes} classes; "
+            "all parts must have the same classes"
+        )
+    if first.plan.matrix != other.plan.matrix or first.plan.weighted != other.plan.weighted:
+        raise MergeError("cannot merge summaries of different kinds of rows; one has weights or classes, the other not")
+    if first.plan.by != other.plan.by:
+        raise MergeError(f"cannot merge summaries sliced by {first.plan.by!r} and by {other.plan.by!r}")
+
+
+def _share(parts: Sequence[Share]) -> Share:
+    if len(parts) == 1:
+        return parts[0]
+    recipes = list(parts[0].totals)
+    for part in parts[1:]:
+        if part.totals.keys() != parts[0].totals.keys():
+            recipes = [recipe for recipe in recipes if recipe in part.totals]
+    return Share(
+        n_rows=sum(part.n_rows for part in parts),
+        low=min(part.low for part in parts),
+        high=max(part.high for part in parts),
+        totals={recipe: merged([part.totals[recipe] for part in parts]) for recipe in recipes},
+        kept=_kept(parts),
+        sample=_sample(parts),
+    )
+
+
+def _kept(parts: Sequence[Share]) -> KeptRun | None:
+    runs = [part.kept for part in parts if part.kept is not None]
+    if len(runs) < len(parts):
+        return None
+    return KeptRun([piece for run in runs for piece in run.pieces])
+
+
+def _sample(parts: Sequence[Share]) -> Sample | None:
+    samples = [part.sample for part in parts if part.sample is not None]
+    if len(samples) < len(parts):
+        return None
+    made = samples[0]
+    for more in samples[1:]:
+        made = made.merge(more)
+    return made

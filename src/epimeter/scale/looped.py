@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes that compiled loops take over, and the summaries made of what the loops have added up.
+
+A recipe with a loop costs one call for all slices; its summary has the integers that its own `summarise` would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.scale import loops
+from epimeter.summaries import Bins, BinTotals, MeanOf, MomentBins, MomentTotals
+from epimeter.summaries.bins import MOMENTS
+from epimeter.summaries.cells import CELLS, EMPTY, Cells, CellTotals, from_offsets
+from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.hot_scores import COUNTS, LOGARITHMIC, PLAIN
+from epimeter.summaries.means import Mean
+from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.sums import Fine, Sums, SumsOf
+from epimeter.views import Binary
+
+Integers = NDArray[np.int64]
+CERTAIN = ((0.0, 0), (0.0, 1), (1.0, 0), (1.0, 1))
+"""Confidence and outcome of the rows that are only counted."""
+
+
+def loop_of(recipe: Recipe) -> tuple[str, int] | None:
+    """Which loop takes a recipe over, and with how many bins; None if none does."""
+    if type(recipe) is Cells:
+        return "cells", 0
+    cut = getattr(recipe, "cut", None)  # bins as a standard cuts them: the totals before joining are plain bins
+    if isinstance(cut, Bins) and type(recipe).summarise is not Bins.summarise:
+        recipe = cut
+    if isinstance(recipe, Bins) and recipe.binning == "width" and recipe.reading == "event":
+        if type(recipe)._totals is Bins._totals:
+            return "bins", int(recipe.bins)
+        if type(recipe)._totals is MomentBins._totals:
+            return "moments", int(recipe.bins)
+        return None
+    names = getattr(getattr(recipe, "score", None), "hot_columns", None)
+    if isinstance(recipe, MeanOf) and names is not None and not recipe.bound and recipe.how != "classes":
+        mixed = any(name in LOGARITHMIC for name in names) and any(
+            name in (*PLAIN, *COUNTS) and name != "none" for name in names
+        )  # the two loops part the rows differently
+        if mixed or (isinstance(recipe, SumsOf) and recipe.by_label):
+            return None
+        return "scores", 0
+    return None
+
+
+class Looped:
+    """Totals by slice of all recipes that have a loop."""
+
+    def __init__(self, recipes: Iterable[Recipe], cells: bool = True) -> None:
+        found = {recipe: loop_of(recipe) for recipe in recipes}
+        self.recipes = {recipe: loop for recipe, loop in found.items() if loop is not None}
+        names = {
+            name
+            for recipe in self.recipes
+            if isinstance(recipe, MeanOf)
+            for name in recipe.score.hot_columns  # type: ignore[attr-defined]
+        }
+        self.bins = {bins: np.zeros((0, bins, 4), np.int64) for kind, bins in self.recipes.values() if kind == "bins"}
+        self.moments = {
+            bins: np.zeros((0, bins, 16), np.int64) for kind, bins in self.recipes.values() if kind == "moments"
+        }
+        self.plain = np.zeros((0, 4, 4), np.int64) if names & {*PLAIN, *COUNTS} else None
+        self.counts = np.zeros((0, 4), np.int64)
+        self.logs = np.zeros((0, 4, 4), np.int64) if names & {*LOGARITHMIC} else None
+        self.log_rows = np.zeros(0, np.int64)
+        self.certain = np.zeros((0, 4), np.int64)
+        self.odd: list[list[tuple[float, int]]] = []
+        self.rows = np.zeros(0, np.int64)
+        self.ends = np.zeros((0, 2))
+        self.cells = np.zeros((0, 4 * CELLS), np.int64) if Cells() in self.recipes else None
+        self.only = np.zeros((0, CELLS))
+        self.n_slots = 0
+
+    def grow(self, n_slots: int) -> None:
+        """Make room for more slices."""
+        self.n_slots = n_slots
+        if n_slots <= len(self.rows):
+            return
+        room = max(n_slots, 2 * len(self.rows) if len(self.rows) > 1 else n_slots)
+
+        def wider(old: NDArray[Any], fill: Any = 0) -> NDArray[Any]:
+            new = np.empty((room, *old.shape[1:]), old.dtype)
+            new[:] = fill
+            new[: len(old)] = old
+            return new
+
+        self.bins = {bins: wider(table) for bins, table in self.bins.items()}
+        self.moments = {bins: wider(table) for bins, table in self.moments.items()}
+        self.plain = None if self.plain is None else wider(self.plain)
+        self.logs = None if self.logs is None else wider(self.logs)
+        self.counts, self.certain = wider(self.counts), wider(self.certain)
+        self.log_rows, self.rows = wider(self.log_rows), wider(self.rows)
+        self.ends = wider(self.ends, np.array([2.0, -1.0]))
+        self.odd += [[] for _ in range(room - len(self.odd))]
+        if self.cells is not None:
+            self.cells, self.only = wider(self.cells), wider(self.only, EMPTY)
+
+    def drop_cells(self) -> None:
+        """Keep no cells any longer: there are too many slices for them."""
+        self.cells, self.only = None, np.zeros((0, CELLS))
+        self.recipes.pop(Cells(), None)
+
+    def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
+        """Add runs of rows, each to its slice; False, with nothing added, when a row is not sound."""
+        if not loops.sound(true, prob, start, slot, self.ends):
+            return False
+        for bins, table in self.bins.items():
+            loops.add_bins(true, prob, start, slot, bins, table)
+        for bins, table in self.moments.items():
+            loops.add_moments(true, prob, start, slot, bins, table)
+        if self.cells is not None:
+            loops.add_cells(true, prob, start, slot, self.cells, self.only)
+        if self.plain is not None:
+            loops.add_plain(true, prob, start, slot, self.plain, self.counts)
+        if self.logs is not None:
+            self._add_logarithms(true, prob, start, slot)
+        self.rows[slot] += np.diff(start)
+        return True
+
+    def _add_logarithms(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> None:
+        assert self.logs is not None
+        odd = np.empty(len(prob), np.int32)
+        found = loops.add_logarithmic(true, prob, start, slot, self.logs, self.log_rows, self.certain, odd)
+        for place in odd[:found].tolist():
+            run = int(np.searchsorted(start, place, side="right")) - 1
+            self.odd[int(slot[run])].append((float(prob[place]), int(true[place])))
+
+    def totals(self, number: int) -> dict[Recipe, Any]:
+        """The summaries of one slice."""
+        if not self.rows[number]:
+            return {}
+        return {recipe: self._summary(recipe, kind, bins, number) for recipe, (kind, bins) in self.recipes.items()}
+
+    def _summary(self, recipe: Recipe, kind: str, bins: int, number: int) -> Any:
+        if kind == "cells":
+            return self._cells(number)
+        if kind == "scores":
+            assert isinstance(recipe, MeanOf)
+            return self._scores(recipe, number)
+        table = (self.bins if kind == "bins" else self.moments)[bins][number]
+        count, true, edges = table[:, 0].copy(), table[:, 1].copy(), np.arange(bins + 1) / bins
+        said = Fixed(table[:, 2].copy(), table[:, 3].copy())
+        if kind == "bins":
+            return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), said, edges)
+        sums = {
+            name: Fixed(table[:, 2 * k].copy(), table[:, 2 * k + 1].copy()) for k, name in enumerate(MOMENTS, start=2)
+        }
+        return MomentTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), said, edges, **sums)
+
+    def _cells(self, number: int) -> CellTotals:
+        assert self.cells is not None
+        parts = self.cells[number].reshape(CELLS, 2, 2)
+        return from_offsets(parts[:, :, 0], parts[:, :, 1], self.only[number])
+
+    def _column(self, name: str, number: int) -> tuple[Fixed, Fixed]:
+        """One column: its sum in steps of 2^-44 and what they leave."""
+        if name in COUNTS:
+            outcomes, said, wrong, hits = (int(value) for value in self.counts[number])
+            double = dict(zip(COUNTS, (2 * outcomes, 2 * said, 2 * wrong, hits, 0), strict=True))[name]
+            half = np.asarray((double % 2) << 43, np.int64)
+            return Fixed(np.asarray(double // 2, np.int64), half), Fixed.zeros(())
+        table = self.plain if name in PLAIN else self.logs
+        assert table is not None
+        row = table[number, (PLAIN if name in PLAIN else LOGARITHMIC).index(name)]
+        units, steps, rest_units, rest_steps = (np.asarray(value, np.int64) for value in row)
+        return Fixed(units, steps), Fixed(rest_units, rest_steps)
+
+    def _scores(self, recipe: MeanOf, number: int) -> Any:
+        names: tuple[str, ...] = recipe.score.hot_columns  # type: ignore[attr-defined]
+        columns = [self._column(name, number) for name in names]
+        logarithmic = any(name in LOGARITHMIC for name in names)
+        n_rows = int(self.log_rows[number] if logarithmic else self.rows[number])
+        made: Any
+        if isinstance(recipe, SumsOf):
+            coarse = Fixed(np.stack([c.units for c, _ in columns]), np.stack([c.steps for c, _ in columns]))
+            rest = Fixed(np.stack([r.units for _, r in columns]), np.stack([r.steps for _, r in columns]))
+            total = Fine(coarse, rest)
+            mass = Fine(Fixed.of_counts(np.array([n_rows])), Fixed.zeros(1))
+            none = np.zeros(len(columns), np.int64)
+            made = Sums(mass, total, total if recipe.squared else None, none, n_rows, 2)
+        else:
+            made = Mean(Fixed.of_counts(np.asarray(n_rows)), columns[0][0], 0, 0, 0, n_rows, 2)
+        if not logarithmic:
+            return made
+        # Rows the loop of logarithms left out: each kind of certain row once, as often as it was counted.
+        parts = [made] if n_rows else []
+        for (prob, true), times in zip(CERTAIN, self.certain[number].tolist(), strict=True):
+            if times:
+                parts.append(repeated(recipe.summarise(_row(prob, true)), times))
+        parts += [recipe.summarise(_row(prob, true)) for prob, true in self.odd[number]]
+        return reduce(lambda left, right: left.merge(right), parts)
+
+
+def _row(prob: float, true: int) -> Binary:
+    return Binary(np.array([true], np.uint8), np.array([prob]))
+
+
+def repeated(summary: Any, times: int) -> Any:
+    """The summary of so many copies of the rows, by doubling."""
+    made = None
+    while times:
+        if times & 1:
+            made = summary if made is None else made.merge(summary)
+        summary = summary.merge(summary)
+        times >>= 1
+    return made

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pass is to measure, settled before the first row is read.
+
+Every metric goes one of four ways:
+
+- it streams: its recipe keeps a summary of bounded size, and the value is exact;
+- it needs the rows, and there are no more of them than `row_limit`: they are kept, and the value is exact;
+- there are more, and the cells bound it: the value is read off them and says its largest error;
+- there are more, and they do not: it is left out with the reason, or measured on a uniform sample if one was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from epimeter.card import Metric, find
+from epimeter.errors import InputError
+from epimeter.report.evaluation import PATIENCE, _check_choices, _chosen, _plan
+from epimeter.scale.bounds import bounded
+from epimeter.summaries import Bins, Recipe
+from epimeter.summaries.cells import Cells
+from epimeter.views import Binary, Multiclass, View
+
+ROW_LIMIT = 10_000_000
+"""Rows up to which they are kept for the metrics that need them (DESIGN D4)."""
+
+DIAGRAM = Bins(10)
+Entry = tuple[Metric[Any], Recipe, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The metrics asked for, and what the rows must be condensed to for them.
+
+    Attributes
+    ----------
+    names, choices
+        The metrics as they were asked for (None: the headlines), and the parameters given to them.
+    matrix, weighted, extra
+        What the rows are: one probability a class; with weights; which further columns (`groups`, `features`).
+    by
+        The column whose values make the slices.
+    row_limit, sample, seed
+        Rows that may be kept; rows to sample above that, and where the sample begins.
+    cells
+        Whether the cells are kept even if no metric asks for them.
+    keeps
+        Whether rows may be kept at all; not so where it is known that they are too many.
+    """
+
+    names: tuple[str, ...] | str | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    matrix: bool = False
+    weighted: bool = False
+    extra: tuple[str, ...] = ()
+    by: str | None = None
+    row_limit: int = ROW_LIMIT
+    sample: int | None = None
+    seed: int = 0
+    cells: bool = False
+    keeps: bool = True
+    entries: tuple[Entry, ...] = field(default=(), compare=False)
+    left_out: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        metrics: str | Iterable[str] | None,
+        choices: Mapping[str, Any],
+        *,
+        matrix: bool,
+        weighted: bool,
+        **facts: Any,
+    ) -> Plan:
+        """Settle names and parameters; what cannot be measured on such columns is refused here."""
+        names = metrics if metrics is None or metrics == "all" else listed(metrics)
+        probe = _probe(matrix, weighted, facts.get("extra", ()))
+        named = _chosen(names, probe)
+        _check_choices(named, choices)
+        entries, left_out = _plan(named, probe, choices, names == "all")
+        for name, least in (("row_limit", 0), ("sample", 1)):
+            value = facts.get(name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+                raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}", field=name)
+        return cls(
+            names=names,
+            choices=dict(choices),
+            matrix=matrix,
+            weighted=weighted,
+            entries=tuple(entries),
+            left_out=left_out,
+            **facts,
+        )
+
+    @property
+    def streaming(self) -> tuple[Recipe, ...]:
+        """The recipes that every row goes through."""
+        wanted = [recipe for _, recipe, _ in self.entries if recipe.streams]
+        return tuple(dict.fromkeys([*wanted, DIAGRAM, *([Cells()] if self.wants_cells else [])]))
+
+    @property
+    def wants_rows(self) -> bool:
+        """Whether a metric needs the rows, and they may be kept."""
+        return self.keeps and any(not recipe.streams for _, recipe, _ in self.entries)
+
+    def without_rows(self) -> Plan:
+        """The same where it is known that there are too many rows to keep any."""
+        return replace(self, keeps=False)
+
+    @property
+    def wants_cells(self) -> bool:
+        """Whether the cells are kept: for a metric that they bound, or because they were asked for."""
+        if self.weighted or self.matrix:
+            return False
+        return self.cells or any(
+            not recipe.streams and bounded(metric, recipe, rest) is not None for metric, recipe, rest in self.entries
+        )
+
+    def too_slow(self, metric: Metric[Any], n_rows: int) -> str | None:
+        """Why a metric that compares all pairs is left out of `all`."""
+        if self.names == "all" and metric.card.cost == "quadratic" and n_rows > PATIENCE:
+            return (
+                f"compares all pairs of rows; with more than {PATIENCE:,} rows it is measured only when asked by name"
+            )
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """The plan as plain values, from which `of` makes it again."""
+        return {
+            "metrics": self.names,
+            "choices": dict(self.choices),
+            "matrix": self.matrix,
+            "weighted": self.weighted,
+            "extra": self.extra,
+            "by": self.by,
+            "row_limit": self.row_limit,
+            "sample": self.sample,
+            "seed": self.seed,
+            "cells": self.cells,
+            "keeps": self.keeps,
+        }
+
+    def __reduce__(self) -> Any:
+        return _again, (self.facts(),)
+
+
+def _again(facts: dict[str, Any]) -> Plan:
+    facts = dict(facts)
+    return Plan.of(facts.pop("metrics"), facts.pop("choices"), **facts)
+
+
+def listed(metrics: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of metrics, each known and named once."""
+    names = metrics.split(",") if isinstance(metrics, str) else metrics
+    return tuple(dict.fromkeys(find(name.strip()).name for name in names))
+
+
+def columns_read(metrics: str | Iterable[str] | None) -> frozenset[str]:
+    """The further columns that the metrics need or take: `groups`, `features`."""
+    if metrics is None:
+        return frozenset()
+    if metrics == "all":
+        return frozenset({"groups", "features"})
+    cards = [find(name).card for name in listed(metrics)]
+    return frozenset(name for card in cards for name in (*card.needs, *card.takes))
+
+
+def _probe(matrix: bool, weighted: bool, extra: Iterable[str]) -> View:
+    """A row such as all will be, for the questions that depend on the columns alone."""
+    weight = np.ones(1) if weighted else None
+    columns = {name: np.zeros(1) for name in extra}
+    if matrix:
+        return Multiclass(np.zeros(1, np.intp), np.array([[1.0, 0.0]]), weight, columns)
+    return Binary(np.zeros(1, np.uint8), np.zeros(1), weight, columns)
+
+
+def identity(recipe: Recipe) -> str:
+    """A recipe in words: equal recipes have one identity, on every machine and in every run."""
+    parts = [f"{f.name}={_worded(getattr(recipe, f.name))}" for f in fields(recipe)]  # type: ignore[arg-type]
+    return f"{type(recipe).__module__}.{type(recipe).__qualname__}({', '.join(parts)})"
+
+
+def _worded(value: Any) -> str:
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_worded, value))})"
+    return repr(value)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tally of one worker: rows come in pieces, totals are kept by slice.
+
+Rows without weights and with one probability each go through compiled loops, all slices in one call; other rows, and
+recipes that have no loop, go through the recipe itself. Both give the same integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import InputError
+from epimeter.scale.kept import Kept, Sample
+from epimeter.scale.ledger import MOST_CELLS, Ledger, Share
+from epimeter.scale.piece import Coded, Piece
+from epimeter.scale.plan import Plan
+from epimeter.summaries import fast
+from epimeter.summaries.cells import Cells
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import Binary, View
+
+CHUNK = 1 << 16
+"""Rows that go through one loop after another while they are in the cache."""
+GROUPED = 1 << 18
+"""Rows that are grouped by slice at a time: enough that the run of a slice is long."""
+MOST_SLICES = 50_000
+"""Slices a pass may have: each takes some kilobytes."""
+
+
+class Tally:
+    """Running totals."""
+
+    def __init__(self, plan: Plan, keep: Callable[[int], bool]) -> None:
+        """`keep` is told the rows of a piece and says whether rows are still kept."""
+        self.plan = plan
+        self.keep = keep
+        self.slots: dict[Any, int] = {}
+        self.rows: list[int] = []
+        self.ends = np.empty((0, 2))
+        self.cold: list[dict[Recipe, Any]] = []
+        self.kept: Kept | None = Kept() if plan.wants_rows else None
+        self.samples: list[Sample] = []
+        self.n_classes = 2
+        self.unlabelled = 0
+        self.loops: Any = None
+        self.streaming = plan.streaming
+        self.cold_recipes: list[Recipe] = list(plan.streaming)
+
+    def add(self, piece: Piece) -> None:
+        """Add the rows of a piece."""
+        self.unlabelled += piece.unlabelled
+        if not piece.n_rows:
+            return
+        plain = piece.weight is None and piece.prob.ndim == 1 and piece.groups is None and piece.features is None
+        if plain and piece.true.dtype == np.uint8 and piece.prob.dtype in (np.float64, np.float32):
+            self._add_plain(piece)
+        else:
+            self._add_view(piece, piece.view())
+
+    def _loops(self) -> Any:
+        """The compiled loops, loaded with the first rows that are worth it."""
+        if self.loops is None:
+            from epimeter.scale.looped import Looped
+
+            self.loops = Looped(self.streaming)
+            self.loops.grow(len(self.slots))
+            self.cold_recipes = [recipe for recipe in self.streaming if recipe not in self.loops.recipes]
+        return self.loops
+
+    def _add_plain(self, piece: Piece) -> None:
+        if self.loops is None and not fast.worth(piece.n_rows):
+            self._add_view(piece, piece.view())
+            return
+        loops = self._loops()
+        step = CHUNK if not isinstance(piece.slices, Coded) else GROUPED
+        for begin in range(0, piece.n_rows, step):
+            rows = slice(begin, begin + step)
+            true, prob = piece.true[rows], piece.prob[rows]
+            true, prob, start, slot = self._grouped(piece, rows, true, prob)
+            if not loops.add(true, prob, start, slot):
+                piece.view()  # says which row is at fault, and where
+                raise InputError(f"outcomes must be 0 or 1 and confidences probabilities ({piece.source})")
+            for run, number in enumerate(slot):
+                self.rows[number] += int(start[run + 1] - start[run])
+            if self.cold_recipes:
+                self._add_cold(Binary(true, prob), start, slot)
+        if self.kept is not None or self.plan.sample is not None:
+            self._remember(piece, Binary(piece.true, piece.prob))
+
+    def _grouped(
+        self, piece: Piece, rows: slice, true: NDArray[Any], prob: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+        """Rows grouped by slice, where each run begins, and the slot of its slice."""
+        if not isinstance(piece.slices, Coded):
+            return true, prob, np.array([0, len(prob)]), np.array([self.slot(piece.slices)])
+        from epimeter.scale.loops import spread
+
+        code = piece.slices.code[rows]
+        n_values = len(piece.slices.values)
+        start = np.empty(n_values + 2, np.int64)
+        into_true, into_prob = np.empty(len(true), true.dtype), np.empty(len(prob), prob.dtype)
+        local = np.append(np.arange(n_values), n_values)  # code -1, a missing slice, is the last entry
+        spread(code, local, true, prob, start, into_true, into_prob)
+        some = np.flatnonzero(np.diff(start))
+        slot = np.array([self.slot(piece.slices.values[k] if k < n_values else None) for k in some.tolist()], np.int64)
+        return into_true, into_prob, np.append(start[some], len(true)), slot
+
+    def slot(self, value: Any) -> int:
+        """The number of a slice; a new one gets the next."""
+        found = self.slots.get(value)
+        if found is not None:
+            return found
+        if len(self.slots) >= MOST_SLICES:
+            raise InputError(
+                f"by={self.plan.by!r} must have at most {MOST_SLICES:,} different values; it has more. "
+                "Slice by something coarser",
+                field="by",
+            )
+        number = self.slots[value] = len(self.slots)
+        self.rows.append(0)
+        self.cold.append({})
+        if self.plan.sample is not None:
+            self.samples.append(Sample(self.plan.sample, self.plan.seed))
+        if self.loops is not None:
+            self.loops.grow(number + 1)
+        if number >= MOST_CELLS:
+            self._drop_cells()
+        if number >= len(self.ends):
+            more = np.full((max(1, len(self.ends)), 2), np.array([2.0, -1.0]))
+            self.ends = np.concatenate([self.ends, more])
+        return number
+
+    def _drop_cells(self) -> None:
+        """Too many slices for cells of their own; the report says so."""
+        self.streaming = tuple(recipe for recipe in self.streaming if recipe != Cells())
+        self.cold_recipes = [recipe for recipe in self.cold_recipes if recipe != Cells()]
+        for totals in self.cold:
+            totals.pop(Cells(), None)
+        if self.loops is not None and self.loops.cells is not None:
+            self.loops.drop_cells()
+
+    def _add_view(self, piece: Piece, given: View) -> None:
+        """Rows that no loop takes: recipe by recipe, slice by slice."""
+        self.n_classes = given.n_classes
+        for number, part in self._parts(piece, given):
+            self.rows[number] += part.n_rows
+            prob = part.event.prob
+            self.ends[number] = min(self.ends[number, 0], prob.min()), max(self.ends[number, 1], prob.max())
+            for chunk in part.chunks(CHUNK):
+                self._merge(number, chunk, self.streaming)
+        if self.kept is not None or self.plan.sample is not None:
+            self._remember(piece, given)
+
+    def _parts(self, piece: Piece, given: View) -> Iterable[tuple[int, View]]:
+        if not isinstance(piece.slices, Coded):
+            return [(self.slot(piece.slices), given)]
+        values = piece.slices.values
+        code = np.asarray(piece.slices.code)
+        return [
+            (self.slot(None if k < 0 else values[k]), given.take(np.flatnonzero(code == k)))
+            for k in np.unique(code).tolist()
+        ]
+
+    def _add_cold(self, rows: Binary, start: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
+        for run, number in enumerate(slot.tolist()):
+            part = rows if len(slot) == 1 else rows.take(slice(int(start[run]), int(start[run + 1])))
+            self._merge(number, part, self.cold_recipes)
+
+    def _merge(self, number: int, part: View, recipes: Iterable[Recipe]) -> None:
+        totals = self.cold[number]
+        for recipe in recipes:
+            made = recipe.summarise(part.read_as(recipe.reading))
+            totals[recipe] = made if recipe not in totals else totals[recipe].merge(made)
+
+    def _remember(self, piece: Piece, given: View) -> None:
+        """Keep the rows while they may be kept, and draw from them if a sample was asked for."""
+        if self.kept is not None:
+            if self.keep(piece.n_rows):
+                for number, part in self._parts(piece, given):
+                    self.kept.add(piece.order, number, part)
+            else:
+                self.kept = None
+        if self.plan.sample is not None:
+            place = piece.places
+            if not isinstance(piece.slices, Coded):
+                self.samples[self.slot(piece.slices)].add(given, place)
+                return
+            code = np.asarray(piece.slices.code)
+            for k in np.unique(code).tolist():
+                some = np.flatnonzero(code == k)
+                value = None if k < 0 else piece.slices.values[k]
+                self.samples[self.slot(value)].add(given.take(some), place[some])
+
+    def ledger(self) -> Ledger:
+        """What was gathered, ready to be merged with what others gathered."""
+        shares = {}
+        for value, number in self.slots.items():
+            totals = self.cold[number]
+            low, high = self.ends[number]
+            if self.loops is not None and number < self.loops.n_slots:
+                made = self.loops.totals(number)
+                totals = {
+                    recipe: made[recipe] if recipe not in totals else totals[recipe].merge(made[recipe])
+                    for recipe in made
+                } | {recipe: summary for recipe, summary in totals.items() if recipe not in made}
+                low, high = min(low, self.loops.ends[number, 0]), max(high, self.loops.ends[number, 1])
+            shares[value] = Share(
+                n_rows=self.rows[number],
+                low=float(low),
+                high=float(high),
+                totals={recipe: totals[recipe] for recipe in self.streaming if recipe in totals},
+                kept=None if self.kept is None else self.kept.runs[number],
+                sample=self.samples[number] if self.plan.sample is not None else None,
+            )
+        return Ledger(self.plan, shares, n_classes=self.n_classes, unlabelled=self.unlabelled)
