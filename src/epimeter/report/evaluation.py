@@ -49,7 +49,7 @@ OTHER_COLUMNS = {
 }
 """Families that a report of outcomes and probabilities has no place for."""
 
-PATIENCE = 20_000
+PATIENCE = 5_000
 """Rows above which a metric that needs all pairs is measured only when asked for by name."""
 
 

@@ -26,6 +26,7 @@ Indices = NDArray[np.intp]
 @metric(
     title="Beta kernel density estimator of calibration error",
     family="kernel",
+    cost="quadratic",
     reads=Ordered(),
     range=(None, 1.0),
     ideal=0.0,
@@ -144,6 +145,7 @@ class _Kernels:
 @metric(
     title="Dirichlet kernel density estimator of canonical calibration error",
     family="kernel",
+    cost="quadratic",
     reads=Rows("classes"),
     range=(0.0, 2.0),
     ideal=0.0,

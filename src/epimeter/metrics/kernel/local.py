@@ -36,6 +36,7 @@ def feature_matrix(view: View, standardise: bool = True) -> Floats:
 @metric(
     title="Kernel local calibration error",
     family="kernel",
+    cost="quadratic",
     reads=Rows("given"),
     range=(-2.0, 2.0),
     ideal=0.0,

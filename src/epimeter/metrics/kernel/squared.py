@@ -51,6 +51,7 @@ class LinearKernelTest(Result):
 @metric(
     title="Squared kernel calibration error, biased",
     family="kernel",
+    cost="quadratic",
     reads=Rows("given"),
     range=(0.0, 2.0),
     ideal=0.0,
@@ -82,6 +83,7 @@ def skce_b(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKer
 @metric(
     title="Squared kernel calibration error, unbiased, with test",
     family="kernel",
+    cost="quadratic",
     reads=Rows("given"),
     range=(-2.0, 2.0),
     ideal=0.0,
@@ -148,6 +150,7 @@ def kernel_test(pairs: Pairs, method: str, draws: int, seed: int) -> KernelTest:
 @metric(
     title="Squared kernel calibration error, unbiased in linear time, with test",
     family="kernel",
+    cost="quadratic",
     reads=Rows("given"),
     range=(-2.0, 2.0),
     ideal=0.0,

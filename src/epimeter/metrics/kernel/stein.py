@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 @metric(
     title="Kernel calibration-conditional Stein discrepancy, classifier form",
     family="kernel",
+    cost="quadratic",
     reads=Rows("given"),
     range=(None, None),
     ideal=0.0,
