@@ -4,10 +4,10 @@
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
+import zlib
 
 import jsonschema
 import pytest
@@ -102,16 +102,17 @@ def test_the_pdf_says_what_it_is(made):
     assert b"/EmbeddedFile" in data
 
 
-@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="poppler is not installed")
-def test_the_attached_file_is_the_passport_and_page_one_has_the_limits(made, tmp_path):
-    (tmp_path / "p.pdf").write_bytes(pdf(made))
-    subprocess.run(["pdfdetach", "-save", "1", "-o", "p.json", "p.pdf"], cwd=tmp_path, capture_output=True, check=True)
-    assert (tmp_path / "p.json").read_bytes() == canonical(made)
-    text = subprocess.run(
-        ["pdftotext", "-l", "1", "-layout", "p.pdf", "-"], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    for part in ("What this does not prove", "Evidence for clauses", "EU AI Act", "triage-7", "ONTO 42001"):
-        assert part in text
+def streams(data):
+    """The streams of a PDF, decompressed."""
+    for found in re.finditer(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL):
+        try:
+            yield zlib.decompress(found[1])
+        except zlib.error:
+            yield found[1]
+
+
+def test_the_attached_file_is_the_passport(made):
+    assert canonical(made) in list(streams(pdf(made)))
 
 
 @pytest.mark.parametrize(

@@ -243,3 +243,25 @@ def test_a_model_update_since_the_baseline_is_said_to_be_due():
     assert "model changed from 2.1 to 3.0" in evaluated(baseline=before, declaration=told).due[0]
     late = evaluated(baseline=before, declaration=declared())
     assert "overdue since 2026-01-31" in late.due[-1]
+
+
+SHAPES = {
+    "spread": lambda n, rng: rng.random(n),
+    "zeros": lambda n, rng: np.zeros(n),
+    "ones": lambda n, rng: np.ones(n),
+    "halves": lambda n, rng: np.full(n, 0.5),
+    "tenths": lambda n, rng: np.round(rng.random(n), 1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [1, 2, 60])
+def test_small_and_degenerate_records_give_numbers_or_reasons_never_warnings(n, shape):
+    rng = np.random.default_rng(n)
+    for outcome in (np.zeros(n, int), np.ones(n, int), rng.integers(0, 2, n)):
+        for unknown in (np.zeros(n, int), np.ones(n, int)):
+            given = records(outcome, SHAPES[shape](n, rng), unknown=unknown)
+            for strategy in ("equal_width", "equal_mass", "adaptive"):
+                for interval in ("bootstrap", "asymptotic"):
+                    made = evaluated(given, strategy=strategy, interval=interval, draws=5)
+                    json.dumps(made.to_dict(), allow_nan=False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from epimeter.report.measurement import Report
     from epimeter.standards.evaluation import StandardsEvaluation
     from epimeter.standards.records import Records
-    from epimeter.standards.resampling import How
+    from epimeter.standards.resampling import Wanted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,7 +76,7 @@ class Given:
     taxonomy: str
     date: str | None
     assume_utc: bool
-    interval: How
+    interval: Wanted
     draws: int
     seed: int
     bins: int | None = None

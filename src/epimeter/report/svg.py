@@ -27,7 +27,7 @@ class Board:
     width: int
     height: int
     left: int = 46
-    right: int = 12
+    right: int = 18
     top: int = 10
     bottom: int = 34
     across: tuple[float, float] = (0.0, 1.0)

@@ -14,13 +14,14 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from epimeter import __version__
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics.bin.onto import STANDARD_BINS
 from epimeter.results import Interval, Result, plain
 from epimeter.standards import cautions, ers, onto42001, schedule
 from epimeter.standards.assurance import Assurance, assurance
@@ -32,7 +33,7 @@ from epimeter.standards.ers import ErsEvaluation, ers_dataset_check, ers_ece_ban
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation, igr, onto_evaluate
 from epimeter.standards.records import Records
-from epimeter.standards.resampling import How, Plan, Sorted, intervals, null_means, share_interval
+from epimeter.standards.resampling import Plan, Sorted, Wanted, intervals, null_means, settled, share_interval
 from epimeter.standards.unknowns import CategoryRecall, recall_by_category
 from epimeter.summaries import Bins
 
@@ -241,7 +242,7 @@ def evaluate_standards(
     weights_reason: str = "",
     baseline: Mapping[str, Any] | None = None,
     new_baseline: str = "",
-    interval: How = "auto",
+    interval: Wanted = "auto",
     draws: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -288,7 +289,8 @@ def evaluate_standards(
             "such column. Name it with --column unknown=NAME, or use --standard ers",
             field="unknown",
         )
-    word(strategy, tuple(onto42001_strategies()), "strategy")
+    word(strategy, tuple(STANDARD_BINS), "strategy")
+    word(interval, get_args(Wanted), "interval")
     plan = Plan(
         ers_bins=int(number(ers_bins, "bins", 1, math.inf)),
         ers_threshold=number(ers_threshold, "threshold", 0, 1),
@@ -297,10 +299,10 @@ def evaluate_standards(
         onto_bins=bins,
         onto_domain=other_domain or "general_enterprise",
         weights=weighing,
-        how=interval,
-        draws=draws,
-        level=level,
-        seed=seed,
+        how=settled(interval, records.n_rows),
+        draws=int(number(draws, "draws", 2, 1e7)),
+        level=number(level, "level", 0.01, 0.9999),
+        seed=int(number(seed, "seed", 0, 2**62)),
         threads=threads,
     )
     compared = _compared(plan, told, baseline, new_baseline) if "onto" in chosen else None
@@ -368,11 +370,6 @@ def evaluate_standards(
         dataset_digest=records.digest,
         code_digest=code_digest(),
     )
-
-
-def onto42001_strategies() -> Sequence[str]:
-    """The binning strategies of 42001-5.2.3-a."""
-    return ("equal_width", "equal_mass", "adaptive")
 
 
 def _domains(chosen: Sequence[str], domain: str, onto_domain: str | None) -> tuple[str | None, str | None, str | None]:

@@ -133,8 +133,9 @@ def _numbers(made: StandardsEvaluation) -> Grid:
         span = reading.interval
         sure = reading.assurance
         limits = " · ".join(
+            # No line breaks within one limit.
             f"{limit.name.split(maxsplit=1)[1]} {'≤' if limit.comparison == '<=' else '≥'} {limit.bound:g} "
-            f"{'✓' if limit.met else '✗'}"
+            f"{'✓' if limit.met else '✗'}".replace(" ", "\N{NO-BREAK SPACE}")
             for limit in reading.limits
         )
         note = sure.assurance if sure else ""
@@ -216,6 +217,8 @@ def _method(made: StandardsEvaluation) -> tuple[Grid, ...]:
     told = made.declaration
     method = made.methodology
     reason = f": {method['weights_reason']}" if method["weights_reason"] else ""
+    drawn = f"{method['interval']}, {method['draws']:,} draws, seed {method['seed']}"
+    drawn = drawn if method["interval"] == "bootstrap" else method["interval"]
     facts = [
         ("system", " ".join(part for part in (told.organization, told.system_id, told.model_version) if part) or "–"),
         ("ONTO-ERS", f"{method['ers_bins']} equal-width bins, U-Recall threshold {method['ers_threshold']:g}"),
@@ -223,7 +226,7 @@ def _method(made: StandardsEvaluation) -> tuple[Grid, ...]:
         ("weights of ORS", ", ".join(f"{w:g}" for w in method["weights"]) + reason),
         ("confidence from", method["confidence_source"]),
         ("recalibration", method["recalibration"]),
-        ("intervals", f"{method['interval']}, {method['draws']:,} draws, seed {method['seed']}"),
+        ("intervals", drawn),
         ("taxonomy of unknowns", ", ".join(told.taxonomy) or "not documented"),
         ("detection: method", told.method or "not documented"),
         ("detection: threshold", told.threshold or "not documented"),

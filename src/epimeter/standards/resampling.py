@@ -32,7 +32,8 @@ from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-How = Literal["auto", "bootstrap", "asymptotic", "none"]
+How = Literal["bootstrap", "asymptotic", "none"]
+Wanted = Literal["auto", "bootstrap", "asymptotic", "none"]
 
 DRAWS = 1000
 NULL_DRAWS = 199
@@ -40,6 +41,13 @@ LEVEL = 0.95
 DRAWN_ROWS = 200_000
 """Rows up to which `auto` draws again; above, the delta method is as good and a thousand times quicker."""
 KINDS = 16
+
+
+def settled(wanted: Wanted, n_rows: int) -> How:
+    """How intervals are found: as wanted, or by the number of rows."""
+    if wanted == "auto":
+        return "bootstrap" if n_rows <= DRAWN_ROWS else "asymptotic"
+    return wanted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +61,7 @@ class Plan:
     onto_bins: int | None = None
     onto_domain: str = "general_enterprise"
     weights: tuple[float, float, float] = (0.35, 0.45, 0.20)
-    how: How = "auto"
+    how: How = "bootstrap"
     draws: int = DRAWS
     level: float = LEVEL
     seed: int = 0
@@ -175,7 +183,8 @@ def _metrics(ers: Tables, onto: Tables, plan: Plan) -> dict[str, Floats]:
 
 def _errors(size: Floats, right: Floats, said: Floats) -> tuple[Floats, Floats]:
     gap = np.abs(right - said)
-    return gap.sum(axis=-1) / size.sum(axis=-1), np.nanmax(np.where(size > 0, gap / size, 0.0), axis=-1)
+    mean = np.divide(gap, size, out=np.zeros_like(gap), where=size > 0)
+    return gap.sum(axis=-1) / size.sum(axis=-1), mean.max(axis=-1)
 
 
 def _joined_errors(size: Floats, right: Floats, said: Floats) -> tuple[float, float]:
@@ -224,12 +233,9 @@ RANGES = {"ers.ers_raw": (0.0, 100.0), "onto.ors": (0.0, 100.0)}
 
 def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, Interval]:
     """An interval for each of these values that has one; names as in `drawn_metrics`."""
-    how = plan.how
-    if how == "auto":
-        how = "bootstrap" if len(records.prob) <= DRAWN_ROWS else "asymptotic"
-    if how == "none":
+    if plan.how == "none":
         return {}
-    if how == "bootstrap":
+    if plan.how == "bootstrap":
         found = drawn_metrics(records, plan)
         word = f"basic bootstrap, {plan.draws:,} draws of the sorted records, seed {plan.seed}"
         spans = {}
@@ -286,7 +292,7 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
         size = np.bincount(index, minlength=plan.bins)
         total = np.bincount(index, weights=gap, minlength=plan.bins)
         mean = np.divide(total, size, out=np.zeros(plan.bins), where=size > 0)
-        worst = int(np.argmax(np.abs(mean)))
+        worst = int(np.argmax(np.where(size > 0, np.abs(mean), -1.0)))
         inside = gap[index == worst]
         width = reach * math.sqrt(len(gap)) * float(inside.std()) / math.sqrt(len(inside))
         made["onto.mce"] = (values["onto.mce"] - width, values["onto.mce"] + width)
@@ -313,10 +319,9 @@ def share_interval(hits: int, total: int, level: float) -> Interval | None:
 
 def null_means(records: Sorted, plan: Plan) -> dict[str, float]:
     """The ECE that a perfectly calibrated system with these confidences would show on average (C-47)."""
-    how = plan.how
-    if how == "none":
+    if plan.how == "none":
         return {}
-    if how == "asymptotic" or (how == "auto" and len(records.prob) > DRAWN_ROWS):
+    if plan.how == "asymptotic":
         variance = records.prob * (1 - records.prob)
         spread = np.sqrt(np.bincount(width_index(records.prob, plan.ers_bins), weights=variance))
         expected = math.sqrt(2 / math.pi) * float(spread.sum()) / len(records.prob)
