@@ -9,6 +9,7 @@ from pathlib import Path
 
 from epimeter.trust.canonical import canonical_json
 from epimeter.trust.entries import read_entry
+from epimeter.trust.page import page
 from epimeter.trust.registry import Registry
 from epimeter.trust.status_list import StatusList
 from epimeter.trust.succession import put
@@ -16,7 +17,7 @@ from epimeter.trust.tiles import bundles_of, tiles_of
 
 
 def publish(registry: Registry, target: Path | str, at: datetime) -> int:
-    """Write log, status list, trust root and key set; gives the number of files written.
+    """Write log, status list, trust root, key set and verify page; gives the number of files written.
 
     Tiles never change, so those that lie there already are left; the checkpoint is written last.
     """
@@ -25,9 +26,11 @@ def publish(registry: Registry, target: Path | str, at: datetime) -> int:
         if not (target / "log" / tile.path).exists():
             put(target / "log" / tile.path, registry.log.tile(tile.path))
             written += 1
+    root = (registry.folder / "trust-root.json").read_bytes()
     fixed = {
         "status/1": registry.status_file(),
-        "trust-root.json": (registry.folder / "trust-root.json").read_bytes(),
+        "trust-root.json": root,
+        "verify.html": page(root).encode("utf-8"),
         ".well-known/jwks.json": canonical_json(registry.root().ring.to_jwks(at)),
         "log/checkpoint": registry.log.checkpoint(size).to_bytes(),
     }
