@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from epimeter.card import find
+from epimeter.card import catalogue, find
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import standard_options
 from epimeter.errors import InputError
@@ -125,7 +125,8 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
     """Measure a table, and say in a refusal where in the file the fault is."""
     from epimeter.report import evaluate as measure
 
-    progress = Progress(table.n_rows)
+    everything = names == "all"  # then the metrics take the time, not the pass over the rows
+    progress = Progress(len(catalogue()), "metrics") if everything else Progress(table.n_rows)
     try:
         with placed(table):
             return measure(
@@ -136,7 +137,8 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
                 groups=table.group,
                 features=table.features,
                 source=described(table),
-                tick=progress,
+                tick=None if everything else progress,
+                each=(lambda _: progress(1)) if everything else None,
                 **choices,
             )
     finally:

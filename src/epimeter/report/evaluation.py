@@ -67,6 +67,7 @@ def evaluate(
     seed: int = 0,
     source: Mapping[str, Any] | None = None,
     tick: Callable[[int], None] | None = None,
+    each: Callable[[str], None] | None = None,
     **choices: Any,
 ) -> Report:
     """Measure a model on a data set: one pass, many metrics.
@@ -93,6 +94,8 @@ def evaluate(
         Where the rows came from; kept in the report.
     tick
         Called with the number of rows done, for a progress bar.
+    each
+        Called with the name of every metric that is done.
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
     """
@@ -116,6 +119,8 @@ def evaluate(
             if not everything:
                 raise
             left_out[metric.name] = str(refusal)
+        if each is not None:
+            each(metric.name)
     worth, hint = evidence(given)
     if intervals is not None:
         made = surrounded(made, kept, finished, given, worth, Wanted(intervals, level, draws, seed))
