@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from epimeter.inference.bootstrap import ends, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import replicates
+from epimeter.inference.spread import clopper_pearson
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
 from epimeter.results import Interval
@@ -306,14 +307,10 @@ def _influence(gap: Floats, index: NDArray[Any], bins: int) -> Floats:
 
 
 def share_interval(hits: int, total: int, level: float) -> Interval | None:
-    """Clopper and Pearson's exact interval of a share."""
-    from scipy.special import betaincinv
-
+    """Clopper and Pearson's exact interval of a share; None of nothing."""
     if total == 0:
         return None
-    alpha = 1 - level
-    low = float(betaincinv(hits, total - hits + 1, alpha / 2)) if hits else 0.0
-    high = float(betaincinv(hits + 1, total - hits, 1 - alpha / 2)) if hits < total else 1.0
+    low, high = clopper_pearson(hits, total, level)
     return Interval(low=low, high=high, level=level, method="exact binomial")
 
 
