@@ -118,6 +118,8 @@ class LabelAtoms:
 
     def added(self, totals: NDArray[np.int64], hits: NDArray[Any], compiled: bool) -> NDArray[np.int64]:
         """Totals of label 0 everywhere, with so many hits in each row."""
+        if not len(self.touched):  # whatever the labels, the sums are the same
+            return totals
         totals = totals.copy()
         totals[:, self.touched] += self.more.totals(hits, compiled)
         return totals

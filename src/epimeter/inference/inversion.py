@@ -203,10 +203,10 @@ class WalkError:
 
     def sizes(self, theta: float) -> Floats:
         """Sizes of simulated walks whose true size is theta."""
-        path = _paths() * self.sigma + theta * self.shape
-        if not self.spans:
-            return np.asarray(np.abs(path).max(axis=1)) + self.overshoot
-        return np.asarray(np.maximum(path.max(axis=1), 0) - np.minimum(path.min(axis=1), 0)) + self.overshoot
+        path = _paths() * self.sigma
+        path += theta * self.shape
+        high, low = np.maximum(path.max(axis=1), 0.0), np.minimum(path.min(axis=1), 0.0)
+        return np.asarray((high - low if self.spans else np.maximum(high, -low)) + self.overshoot)
 
     def below(self, theta: Floats, at: float) -> Floats:
         """Chance of a size up to `at` when the true one is theta."""
@@ -222,7 +222,7 @@ class WalkError:
 
         def chances(theta: Floats) -> tuple[Floats, Floats]:
             # Few candidates are simulated; what lies between them is interpolated.
-            few = theta if len(theta) == 1 else np.linspace(theta[0], theta[-1], 33)
+            few = theta if len(theta) == 1 else np.linspace(theta[0], theta[-1], 25)
             drawn = [self.sizes(value) for value in few.tolist()]
             seen, above = ([float((sizes <= at).mean()) for sizes in drawn] for at in (self.seen, raised))
             return np.interp(theta, few, seen), np.interp(theta, few, above)
