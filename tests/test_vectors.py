@@ -28,7 +28,7 @@ def columns(name):
 def function_named(name):
     for home in HOMES:
         found = getattr(importlib.import_module(home), name, None)
-        if found is not None:
+        if callable(found):  # a module may have the name of another room's function
             return found
     raise AssertionError(f"{name} is not in any of {HOMES}")
 
