@@ -1,0 +1,243 @@
+"""The verifying page in a real Chromium, from file://, with no network."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from browser import Browser, chromium
+from certificates import (
+    BODY,
+    CERTIFICATE,
+    DOCUMENT,
+    GOOD,
+    INDEX,
+    ISSUER,
+    OTHER,
+    RING,
+    ROOT,
+    SIGNED_ROOT,
+    STATUS,
+    TRUST,
+    changed,
+    data_of,
+    judged,
+    logged,
+    resigned,
+    root,
+    signed,
+    status_list,
+)
+from ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
+from test_attacks import cosigned
+
+from epimeter.trust.canonical import canonical_json, to_base64, to_base64url, to_moment
+from epimeter.trust.note import NoteKey
+from epimeter.trust.page import page
+from epimeter.trust.root import sign_root
+from epimeter.trust.verify import Trust
+
+pytestmark = pytest.mark.slow
+LATER = AT + DAY
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert chromium(), "these tests need Chromium: apt-get install chromium"
+    made = Browser()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+
+    def written(signed_root):
+        path = folder / f"{abs(hash(signed_root))}.html"
+        path.write_text(page(signed_root), encoding="utf-8")
+        return path.as_uri()
+
+    return written
+
+
+def said(browser):
+    browser.until("document.getElementById('verdict').dataset.done")
+    text = browser.evaluate("document.getElementById('verdict').textContent")
+    answers = browser.evaluate("Array.from(document.querySelectorAll('#answers td'), cell => cell.textContent)")
+    assert browser.complaints() == []
+    return text, answers
+
+
+def shown(browser, address, data, *, status=GOOD, at=LATER):
+    data = data if isinstance(data, bytes) else data_of(data)
+    parts = {"certificate": to_base64url(data), "at": to_moment(at)}
+    if status is not None:
+        parts["status"] = to_base64url(status)
+    browser.open(address + "#" + "&".join(f"{name}={value}" for name, value in parts.items()))
+    return said(browser)
+
+
+CASES = {
+    "valid": (CERTIFICATE, {}),
+    "tampered": (CERTIFICATE.replace(b"0.0742", b"0.0741"), {}),
+    "expired": (CERTIFICATE, {"at": AT + 366 * DAY, "status": status_list(at=AT + 366 * DAY)}),
+    "not yet": (CERTIFICATE, {"at": AT - timedelta(seconds=1)}),
+    "revoked": (CERTIFICATE, {"status": status_list({INDEX: "REVOKED"})}),
+    "suspended": (CERTIFICATE, {"status": status_list({INDEX: "SUSPENDED"})}),
+    "superseded": (CERTIFICATE, {"status": status_list({INDEX: "SUPERSEDED"})}),
+    "no list": (CERTIFICATE, {"status": None}),
+    "stale list": (CERTIFICATE, {"status": status_list(at=AT - 30 * DAY)}),
+    "list of another role": (CERTIFICATE, {"status": status_list(signer=ISSUER)}),
+    "wrong key": (logged(signed(changed("issuer.key_id", OTHER.public.id, BODY), OTHER)), {}),
+    "our id on another key": (
+        changed("signature.key_id", ISSUER.public.id, logged(signed(changed("issuer.key_id", OTHER.public.id, BODY), OTHER))),
+        {},
+    ),
+    "weak key": (changed("signature.public_key", to_base64((1).to_bytes(32, "little"))), {}),
+    "no signature": (changed("signature", None), {}),
+    "algorithm none": (changed("signature.algorithm", "none"), {}),
+    "another kind": (logged(signed(BODY, ISSUER, "passport")), {}),
+    "not logged": (changed("transparency", ...), {}),
+    "another log": (logged(signed(), signer=OTHER), {}),
+    "wrong index": (changed("transparency.tlog_proof", DOCUMENT["transparency"]["tlog_proof"].replace("index 5", "index 4")), {}),
+    "promise gone": (changed("transparency.preregistration", None), {}),
+    "contradiction": (resigned("metrics.ers", 29), {}),
+    "level not earned": (resigned("certificate.level", "L3"), {}),
+    "extra field": (resigned("metrics.extra", 1), {}),
+    "name in another form": (resigned("subject.system_version", "u\u0308"), {}),
+    "name with override": (resigned("subject.system_version", "a\u202eb"), {}),
+    "ten decimals": (resigned("metrics.ece", 0.07420000001), {}),
+    "duplicate key": (CERTIFICATE.replace(b'"level":"L2"', b'"level":"L3","level":"L2"', 1), {}),
+    "pretty": (json.dumps(DOCUMENT, indent=1).encode(), {}),
+    "mark": (b"\xef\xbb\xbf" + CERTIFICATE, {}),
+    "nan": (CERTIFICATE.replace(b"0.0742", b"NaN", 1), {}),
+    "other number": (CERTIFICATE.replace(b"0.0742", b"7.42e-2", 1), {}),
+    "deep": (b"[" * 5000 + b"]" * 5000, {}),
+    "empty": (b"", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_page_says_what_the_command_says(browser, pages, case):
+    data, more = CASES[case]
+    expected = judged(data, TRUST, **{"at": LATER, "status": GOOD, **more})
+    text, answers = shown(browser, pages(SIGNED_ROOT), data, **more)
+    words = {True: "yes", False: "no", None: "unknown"}
+    assert text == expected.shown
+    assert answers == [words[getattr(expected, name)] for name in ("authentic", "current", "consistent")]
+
+
+@pytest.mark.parametrize(
+    ("ring", "certificate"),
+    [
+        (RING.retire(ISSUER.public.id, AT + timedelta(seconds=1)), CERTIFICATE),
+        (RING.retire(ISSUER.public.id, AT), CERTIFICATE),
+        (RING.compromise(ISSUER.public.id, AT + 5 * DAY), data_of(cosigned(AT + DAY))),
+        (RING.compromise(ISSUER.public.id, AT + 5 * DAY), data_of(cosigned(AT + 5 * DAY))),
+        (RING.compromise(ISSUER.public.id, AT + 5 * DAY), CERTIFICATE),
+        (RING.compromise(STATUS.public.id, AT), CERTIFICATE),
+    ],
+)
+def test_the_page_judges_ended_keys_as_the_command_does(browser, pages, ring, certificate):
+    made = root(ring, witnesses=(witness("seer"),))
+    expected = judged(certificate, Trust.of(made), at=LATER).shown
+    assert shown(browser, pages(sign_root(made, ROOT).to_json()), certificate)[0] == expected
+
+
+def test_the_page_asks_for_witnesses_as_the_command_does(browser, pages):
+    made = root(witnesses=(witness("seer"),), quorum=1)
+    address = pages(sign_root(made, ROOT).to_json())
+    assert shown(browser, address, CERTIFICATE)[0] == "NOT_LOGGED"
+    assert shown(browser, address, data_of(cosigned(AT + DAY)))[0] == "VALID"
+    assert key("seer").public == witness("seer").public
+
+
+def test_files_and_keys_given_by_hand(browser, tmp_path):
+    (tmp_path / "verify.html").write_text(page(), encoding="utf-8")
+    (tmp_path / "c.json").write_bytes(CERTIFICATE)
+    (tmp_path / "s.json").write_bytes(GOOD)
+    browser.open((tmp_path / "verify.html").as_uri())
+    keys = {
+        "key": to_base64(ISSUER.public.raw),
+        "log-key": NoteKey(ORIGIN, LOG_KEY.public).to_vkey(),
+        "status-key": to_base64(STATUS.public.raw),
+        "at": to_moment(LATER),
+    }
+
+    def fill(values):
+        for name, value in values.items():
+            browser.evaluate(f"document.getElementById({name!r}).value = {value!r}; 1")
+
+    fill(keys)
+    browser.choose_files("#files", [tmp_path / "c.json", tmp_path / "s.json"])
+    assert said(browser)[0] == "VALID"
+    for name, value, expected in (
+        ("key", to_base64(OTHER.public.raw), "UNTRUSTED_KEY"),
+        ("key", to_base64((1).to_bytes(32, "little")), "UNTRUSTED_KEY"),  # refused on import
+        ("key", "", "UNTRUSTED_KEY"),
+        ("log-key", "", "NOT_LOGGED"),
+        ("status-key", to_base64(OTHER.public.raw), "STATUS_UNKNOWN"),
+    ):
+        fill({**keys, name: value})
+        browser.evaluate(
+            "delete document.getElementById('verdict').dataset.done; document.getElementById('go').click(); 1"
+        )
+        assert said(browser)[0] == expected, (name, value)
+
+
+def test_a_root_needs_the_fingerprint_that_is_known(browser, tmp_path):
+    (tmp_path / "verify.html").write_text(page(), encoding="utf-8")
+    for name, data in (("c.json", CERTIFICATE), ("s.json", GOOD), ("r.json", SIGNED_ROOT)):
+        (tmp_path / name).write_bytes(data)
+    for fingerprint, expected in (("", "UNTRUSTED_KEY"), ("0" * 64, "UNTRUSTED_KEY"), (root().fingerprint, "VALID")):
+        browser.open((tmp_path / "verify.html").as_uri())
+        browser.evaluate(f"document.getElementById('fingerprint').value = {fingerprint!r}; 1")
+        browser.evaluate(f"document.getElementById('at').value = {to_moment(LATER)!r}; 1")
+        browser.choose_files("#files", [tmp_path / name for name in ("c.json", "s.json", "r.json")])
+        assert said(browser)[0] == expected
+
+
+def test_a4_an_address_never_brings_a_key(browser, tmp_path):
+    (tmp_path / "verify.html").write_text(page(), encoding="utf-8")
+    forged = data_of(logged(signed(changed("issuer.key_id", OTHER.public.id, BODY), OTHER)))
+    evil = {
+        "certificate": to_base64url(forged),
+        "key": to_base64(OTHER.public.raw),
+        "root": to_base64url(SIGNED_ROOT),
+        "fingerprint": root().fingerprint,
+    }
+    browser.open((tmp_path / "verify.html").as_uri() + "#" + "&".join(f"{n}={v}" for n, v in evil.items()))
+    assert said(browser)[0] == "UNTRUSTED_KEY"
+
+
+def test_a26_what_names_say_is_text(browser, pages):
+    evil = '</script><img src=x onerror="document.title=1"><b>bold</b>'
+    made = resigned("subject.system_version", evil)
+    assert shown(browser, pages(SIGNED_ROOT), made)[0] == "VALID"
+    assert browser.evaluate("document.title") == "Verify a certificate"
+    assert browser.evaluate("document.querySelectorAll('img, b').length") == 0
+    assert evil in browser.evaluate("document.getElementById('facts').innerText")
+
+
+def test_nothing_but_its_own_script_runs_in_the_page(browser, pages):
+    shown(browser, pages(SIGNED_ROOT), CERTIFICATE)
+    blocked = browser.evaluate(
+        "new Promise(done => { document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective));"
+        "const other = document.createElement('img'); other.src = 'https://example.invalid/x'; document.body.append(other); })"
+    )
+    assert blocked == "img-src"
+
+
+def test_a8_the_page_writes_numbers_as_python_does(browser, pages):
+    import random
+    import struct
+
+    shown(browser, pages(SIGNED_ROOT), CERTIFICATE)
+    chance = random.Random(8)
+    values = [0.1 + 0.2, 1e-7, 1e16, 5e-324, 1.0, -1.5, 1e21, 123456789012345680.0, 0.000001, 1e-6, 9007199254740991]
+    while len(values) < 20_000:
+        value = struct.unpack("<d", chance.randbytes(8))[0]
+        if value == value and abs(value) != float("inf"):
+            values.append(value)
+    theirs = browser.evaluate(f"{json.dumps(values)}.map(canonical)")
+    assert theirs == [canonical_json(value).decode() for value in values]
