@@ -159,7 +159,7 @@ def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
 def ecd_test(sums: Sums) -> EntropicTest:
     """Entropic calibration difference against its null mean and variance: z above 0 is over-confident."""
     difference, expected, _ = (float(value) for value in sums.mean)
-    error = math.sqrt(sums.squares[2]) / float(sums.size[0])
+    error = math.sqrt(max(0.0, sums.squares[2])) / float(sums.size[0])
     if math.isinf(difference):
         z = math.inf
     else:
