@@ -72,7 +72,9 @@ def test_a_key_cannot_give_what_it_has_not(tenant):
 
 def test_a_key_expires(tenant):
     soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1.2)).isoformat()
-    key = tenant.post("/v1/auth/api-keys", json={"name": "s", "scopes": ["evaluations:read"], "expires_at": soon}).json()
+    key = tenant.post(
+        "/v1/auth/api-keys", json={"name": "s", "scopes": ["evaluations:read"], "expires_at": soon}
+    ).json()
     assert tenant.get("/v1/usage", headers={"x-api-key": key["key"]}).status_code == 200
     time.sleep(1.5)
     assert tenant.get("/v1/usage", headers={"x-api-key": key["key"]}).status_code == 401

@@ -62,7 +62,7 @@ def documented(
             responses[code]["content"] = {one: {"schema": text} for one in media}
     for name in dict.fromkeys([*problems, *(KEYED if scope else ()), *ALWAYS]):
         _add_problem(responses, name)
-    extra: dict[str, Any] = {"x-scope": scope}
+    extra: dict[str, Any] = {"x-scope": scope or "public"}
     extra["security"] = [{"apiKey": []}, {"bearer": []}] if scope else [{}, {"apiKey": []}]
     if reads is not None:
         extra["requestBody"] = {"required": True, "content": {"application/json": _content(reads)}}
@@ -102,16 +102,15 @@ def _add_problem(responses: dict[int | str, Any], name: str) -> None:
 
 
 def content_of(kind: type) -> dict[str, Any]:
-    """The schema of a type, with an example where there is one."""
+    """The schema of a type."""
     return _content(kind)
 
 
 def _content(kind: type) -> dict[str, Any]:
+    if kind is dict:
+        return {"schema": {"type": "object"}}
     _types[kind.__name__] = kind
-    made: dict[str, Any] = {"schema": {"$ref": REF.format(name=kind.__name__)}}
-    if kind in EXAMPLES:
-        made["example"] = msgspec.to_builtins(EXAMPLES[kind])
-    return made
+    return {"schema": {"$ref": REF.format(name=kind.__name__)}}
 
 
 def _headers(scope: str | None, more: Sequence[str]) -> dict[str, Any]:
@@ -134,6 +133,18 @@ def install(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
+def _add_examples(made: dict[str, Any]) -> None:
+    """Examples go in last: the framework would take the nulls out of them."""
+    by_name = {REF.format(name=kind.__name__): msgspec.to_builtins(example) for kind, example in EXAMPLES.items()}
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+                for content in part.get("content", {}).values():
+                    name = content.get("schema", {}).get("$ref")
+                    if name in by_name and "example" not in content:
+                        content["example"] = by_name[name]
+
+
 def _document(app: FastAPI) -> dict[str, Any]:
     made = get_openapi(
         title="epimeter",
@@ -146,6 +157,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         openapi_version="3.1.0",
     )
+    _add_examples(made)
     _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
     made.setdefault("components", {})["schemas"] = components
     made["components"]["securitySchemes"] = {

@@ -190,12 +190,12 @@ def _of_rows(rows: list[Prediction], counts: Mapping[bytes, int]) -> Columns:
     return Columns(
         confidence=np.fromiter((row.confidence for row in rows), np.float64, n),
         correct=_truth((row.correct for row in rows), n),
-        timestamp=_times([row.timestamp for row in rows]) if has("timestamp") else None,
+        timestamp=_times(_filled([row.timestamp for row in rows], "timestamp")) if has("timestamp") else None,
         ground_truth_source=_words([row.ground_truth_source for row in rows]) if has("ground_truth_source") else None,
-        class_=_whole(_words([row.class_ for row in rows]), "class") if has("class") else None,
-        unknown=_flags([row.unknown for row in rows], "unknown") if has("unknown") else None,
-        detected=_flags([row.detected for row in rows], "detected") if has("detected") else None,
-        id=_whole(_words([row.id for row in rows]), "id") if has("id") else None,
+        class_=_words(_filled([row.class_ for row in rows], "class")) if has("class") else None,
+        unknown=_flags(_filled([row.unknown for row in rows], "unknown")) if has("unknown") else None,
+        detected=_flags(_filled([row.detected for row in rows], "detected")) if has("detected") else None,
+        id=_words(_filled([row.id for row in rows], "id")) if has("id") else None,
     )
 
 
@@ -211,12 +211,12 @@ def _of_columns(given: PredictionColumns) -> Columns:
     return Columns(
         confidence=np.array(given.confidence, np.float64),
         correct=_truth(given.correct, n),
-        timestamp=None if given.timestamp is None else _times(given.timestamp),
-        ground_truth_source=None if given.ground_truth_source is None else _words(given.ground_truth_source),
-        class_=None if given.class_ is None else _words(given.class_),
-        unknown=None if given.unknown is None else np.array(given.unknown, bool),
-        detected=None if given.detected is None else np.array(given.detected, bool),
-        id=None if given.id is None else _words(given.id),
+        timestamp=_times(given.timestamp),
+        ground_truth_source=_words(given.ground_truth_source),
+        class_=_words(given.class_),
+        unknown=_flags(given.unknown),
+        detected=_flags(given.detected),
+        id=_words(given.id),
         at="/columns",
     )
 
@@ -405,30 +405,34 @@ def _truth(values: Iterable[bool | None], n: int) -> NDArray[np.uint8]:
     return np.fromiter((2 if value is None else value for value in values), np.uint8, n)
 
 
-def _times(values: list[datetime | None] | list[datetime]) -> NDArray[np.datetime64]:
-    missing = np.iinfo(np.int64).min  # not a time
-    made = (missing if at is None else round(at.timestamp() * 1e6) for at in values)
-    return np.fromiter(made, np.int64, len(values)).view("datetime64[us]")
+def _filled(values: list[Any], name: str) -> list[Any] | None:
+    """The values of an optional column; None when all are null, refused when some are."""
+    missing = [row for row, value in enumerate(values) if value is None]
+    if len(missing) == len(values):
+        return None
+    if missing:
+        pointer = f"/predictions/{missing[0]}/{name}"
+        sentence = f"{name} must stand in every record or in none; record {missing[0]} has none"
+        raise Problem("invalid", f"{pointer}: {sentence}", errors=[(pointer, sentence)])
+    return values
 
 
-def _words(values: list[Any]) -> Objects:
+def _times(values: list[datetime] | None) -> NDArray[np.datetime64] | None:
+    if values is None:
+        return None
+    return np.fromiter((round(at.timestamp() * 1e6) for at in values), np.int64, len(values)).view("datetime64[us]")
+
+
+def _words(values: list[Any] | None) -> Objects | None:
+    if values is None:
+        return None
     made = np.empty(len(values), object)
     made[:] = values
     return made
 
 
-def _whole(values: Objects, name: str) -> Objects:
-    for row, value in enumerate(values):
-        if value is None:
-            raise Problem("invalid", f"{name} must stand in every record or in none; record {row} has none")
-    return values
-
-
-def _flags(values: list[bool | None], name: str) -> NDArray[np.bool_]:
-    for row, value in enumerate(values):
-        if value is None:
-            raise Problem("invalid", f"{name} must stand in every record or in none; record {row} has none")
-    return np.array(values, bool)
+def _flags(values: list[bool] | None) -> NDArray[np.bool_] | None:
+    return None if values is None else np.array(values, bool)
 
 
 def _refuse_many(n_rows: int, settings: Settings) -> None:

@@ -21,7 +21,7 @@ Scope = Literal[
 Event = Literal["evaluation.completed", "evaluation.failed", "certificate.issued", "certificate.status"]
 
 
-class Prediction(Struct, forbid_unknown_fields=True, gc=False, rename={"class_": "class"}):
+class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
     """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows."""
 
     confidence: float
@@ -50,7 +50,7 @@ class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"c
 COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction))
 
 
-class EvaluateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Predictions of one system, as rows or as columns."""
 
     model_id: Identifier
@@ -178,7 +178,7 @@ class EvaluationPage(Struct, frozen=True):
     next: str | None
 
 
-class KeyRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+class KeyRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A key to be made; for another organisation only by an administrator."""
 
     name: Name

@@ -33,7 +33,7 @@ def discovery(request: Request) -> Response:
             "log": {
                 "origin": ledger.registry.log.origin,
                 "prefix": f"{issuer}/log",
-                "vkeys": [key.to_text() for key in policy.log_keys],
+                "vkeys": [key.to_vkey() for key in policy.log_keys],
             },
             "status_lists": [ledger.registry.list_id],
             "registry": f"{issuer}/v1/registry",

@@ -1,0 +1,163 @@
+"""The published OpenAPI document, the shape of errors, health, metrics, the catalogue."""
+
+import json
+import re
+
+import ground
+import pytest
+
+from epimeter.card import catalogue
+from epimeter.service.problems import KINDS
+
+
+@pytest.fixture(scope="module")
+def openapi(service):
+    with service.client() as nobody:
+        return nobody.get("/openapi.json").json()
+
+
+def operations(openapi):
+    for path, methods in openapi["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def test_every_endpoint_that_was_promised_is_there(openapi):
+    promised = {
+        "/v1/evaluate": "post",
+        "/v1/evaluations": "get",
+        "/v1/evaluations/{evaluation_id}": "get",
+        "/v1/evaluations/{evaluation_id}/report": "get",
+        "/v1/preregistrations": "post",
+        "/v1/certificates": "post",
+        "/v1/certificates/{certificate_id}": "get",
+        "/v1/certificates/{certificate_id}.dsse": "get",
+        "/v1/certificates/{certificate_id}/badge.svg": "get",
+        "/v1/certificates/{certificate_id}/verify": "get",
+        "/v1/certificates/{certificate_id}/revoke": "post",
+        "/v1/registry": "get",
+        "/status/{number}": "get",
+        "/.well-known/jwks.json": "get",
+        "/.well-known/epimeter.json": "get",
+        "/log/checkpoint": "get",
+        "/log/tile/{path}": "get",
+        "/v1/signal/status": "get",
+        "/v1/signal/stream": "get",
+        "/v1/usage": "get",
+        "/v1/webhooks": "post",
+        "/v1/metrics": "get",
+        "/v1/plan": "get",
+        "/healthz": "get",
+        "/readyz": "get",
+        "/v1/auth/api-keys": "post",
+    }
+    for path, method in promised.items():
+        assert method in openapi["paths"][path], path
+    assert {"post", "get"} <= set(openapi["paths"]["/v1/auth/api-keys"])
+    assert "delete" in openapi["paths"]["/v1/auth/api-keys/{key_id}"]
+    assert "/metrics" not in openapi["paths"]
+
+
+def test_every_endpoint_says_its_errors_and_its_scope(openapi):
+    for path, method, operation in operations(openapi):
+        codes = set(operation["responses"])
+        assert {"429", "500", "503"} <= codes, (path, method)
+        assert operation["summary"], path
+        if operation["x-scope"] != "public":
+            assert {"401", "403"} <= codes, (path, method)
+        if "{" in path and method == "get" and path not in ("/v1/webhooks/{webhook_id}/deliveries",):
+            assert "404" in codes, path
+        for code, response in operation["responses"].items():
+            if code >= "400" and path != "/readyz":
+                assert "application/problem+json" in response["content"], (path, code)
+
+
+def test_every_reference_points_somewhere(openapi):
+    names = set(openapi["components"]["schemas"])
+    for found in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(openapi)):
+        assert found in names
+
+
+def test_the_example_of_the_document_is_accepted(tenant, openapi):
+    body = openapi["paths"]["/v1/evaluate"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    body = {name: value for name, value in body.items() if value is not None}
+    answer = tenant.post("/v1/evaluate", json=body)
+    assert answer.status_code == 200, answer.text
+    shown = openapi["paths"]["/v1/evaluate"]["post"]["responses"]["200"]["content"]["application/json"]["example"]
+    assert set(shown) == set(answer.json())
+    assert shown["metrics"] == answer.json()["metrics"]
+
+
+def test_every_route_answers_errors_in_one_shape(service, openapi):
+    with service.client() as nobody, service.admin as admin:
+        for path, method, operation in operations(openapi):
+            url = re.sub(r"\{\w+\}", "nothing", path)
+            for client in (nobody, admin):
+                if path.endswith("/stream") or (client is admin and method in ("post", "put", "delete")):
+                    continue
+                answer = client.request(method, url)
+                if answer.status_code >= 400:
+                    assert answer.headers["content-type"] == "application/problem+json", (path, answer.text)
+                    found = answer.json()
+                    assert {"type", "title", "status", "detail", "instance", "trace"} <= set(found)
+                    assert found["status"] == answer.status_code
+                    assert found["type"].removeprefix("/problems/") in KINDS
+                    assert found["trace"] == answer.headers["x-request-id"]
+                    assert str(answer.status_code) in operation["responses"], (path, method, answer.status_code)
+        assert nobody.get("/nowhere").json()["type"] == "/problems/not-found"
+        answer = nobody.delete("/v1/usage")
+        assert answer.status_code == 405 and answer.headers["allow"]
+
+
+def test_every_kind_of_problem_is_explained(service):
+    with service.client() as nobody:
+        for kind, facts in KINDS.items():
+            assert nobody.get(f"/problems/{kind}").json()["status"] == facts.status
+        assert nobody.get("/problems/nothing").status_code == 404
+
+
+def test_the_catalogue_is_the_packages(service):
+    with service.client() as nobody:
+        names, cursor = [], None
+        while True:
+            page = nobody.get("/v1/metrics", params={"limit": 100, **({"cursor": cursor} if cursor else {})}).json()
+            names += [card["name"] for card in page["items"]]
+            cursor = page["next"]
+            if cursor is None:
+                break
+        assert names == list(catalogue())
+        assert nobody.get("/v1/metrics/ece").json()["title"] == "Expected calibration error"
+        answer = nobody.get("/v1/metrics/ecee")
+        assert answer.status_code == 404 and "did you mean" in answer.json()["detail"]
+        assert nobody.get("/v1/metrics", params={"cursor": "nothing"}).status_code == 422
+
+
+def test_health_and_numbers_for_prometheus(service, tenant):
+    import httpx
+
+    tenant.post("/v1/evaluate", json=ground.body({"confidence": [0.9], "correct": [True]}))
+    with service.client() as nobody:
+        assert nobody.get("/healthz").json()["status"] == "ok"
+        assert nobody.get("/readyz").json()["checks"] == {"database": "ok", "trust": "ok"}
+        assert nobody.get("/metrics").status_code == 404
+    text = httpx.get(f"{service.admin_url}/metrics").text
+    assert 'epimeter_requests_total{method="POST",route="/v1/evaluate",status="200"}' in text
+    assert "epimeter_jobs_waiting 0" in text
+    assert tenant.organization not in text and tenant.key["id"] not in text
+
+
+def test_plans_are_those_of_the_standard(service):
+    with service.client() as nobody:
+        found = {one["tier"]: one for one in nobody.get("/v1/plan").json()["items"]}
+    assert {tier: (one["requests_per_minute"], one["evaluations_per_month"]) for tier, one in found.items()} == {
+        "OPEN": (10, 100),
+        "STANDARD": (500, 10_000),
+        "CRITICAL": (2000, None),
+    }
+    assert found["OPEN"]["signal_delay_seconds"] == 3600 and found["STANDARD"]["signal_delay_seconds"] == 0
+
+
+def test_a_trace_id_is_kept_or_made(tenant):
+    assert tenant.get("/v1/usage", headers={"x-request-id": "my-trace-0001"}).headers["x-request-id"] == "my-trace-0001"
+    odd = tenant.get("/v1/usage", headers={"x-request-id": "a b\tc"}).headers["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{16}", odd)
