@@ -1,4 +1,4 @@
-"""epimeter and its peers on the same data, in one process: ``python benchmarks/peers.py [--rows 1e7] [--write]``.
+"""epimeter and its peers on the same data, in one process: ``python -m benchmarks.peers [--rows 1e7] [--write]``.
 
 Peers that are not installed are named and left out. A time is the best of several warm calls; what a peer wants as input
 (tensor, matrix) is made outside the clock.
@@ -16,7 +16,8 @@ import tracemalloc
 import warnings
 
 import numpy as np
-import sections
+
+from benchmarks import sections
 
 warnings.simplefilter("ignore")
 BINS = 15
@@ -88,11 +89,11 @@ def binary_tasks(y, p):
         tp, ty = tensor(p), tensor(count)
         tasks[width]["torchmetrics"] = lambda: h(tp, ty, n_bins=BINS)
     if (calib := load("calibstats", "ece")) is not None:
-        tasks[width]["calibstats"] = lambda: calib(count, p, n_bins=BINS)
+        tasks[width]["calibstats"] = lambda: calib(p, count, n_bins=BINS)
         ace, brier, nll = (load("calibstats", name) for name in ("ace", "brier_score", "nll"))
-        tasks[mass]["calibstats"] = lambda: ace(count, p, n_bins=BINS)
-        tasks["brier_score"]["calibstats"] = lambda: brier(count, p)
-        tasks["nll"]["calibstats"] = lambda: nll(count, p)
+        tasks[mass]["calibstats"] = lambda: ace(p, count, n_bins=BINS)
+        tasks["brier_score"]["calibstats"] = lambda: brier(p, count)
+        tasks["nll"]["calibstats"] = lambda: nll(p, count)
     if (mc := load("mcgrad.metrics", "expected_calibration_error")) is not None:
         tasks[width]["mcgrad"] = lambda: mc(count, p, num_bins=BINS)
         ecce, value = load("mcgrad.metrics", "ecce_pvalue"), load("mcgrad.metrics", "ecce")
