@@ -11,6 +11,9 @@ mass, its integrals taken over 400,000 confidences at equal quantiles.
 
 from __future__ import annotations
 
+if __name__ == "coverage":  # numba looks for a package of this name when another script of this folder loads it
+    raise ImportError("this is a benchmark, not the package called coverage")
+
 import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -179,7 +182,8 @@ Methods:
 - **means** (brier_score, ecd, nll): Student's interval with Hall's transformation, which removes skewness; success_rate: Wilson;
   eo_ratio: delta method on the logarithmic scale. With groups the variance is that of group sums.
 - **binned and cumulative errors** (ece, ece_db, lp_ce, mce, drmsce, dpe, ecce_mad, ecce_r): a test of "the error is theta"
-  is inverted. The deviations seen are scaled to size theta, the noise of the sample is added, and theta stays where the size seen is neither
+  is inverted. The deviations seen are scaled to size theta, the noise of the sample
+  is added, and theta stays where the size seen is neither
   too likely nor too unlikely. The interval is for the population's binned error: chance adds to a plug-in value such as ece, so
   **the value can lie above its own interval**, and does for calibrated models.
 - **l2_ece_ci**: Sun et al. 2024, for the square of the error.

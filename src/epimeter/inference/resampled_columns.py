@@ -89,7 +89,7 @@ def _images(named: Mapping[str, Any]) -> tuple[Scheme, Redraw]:
             rows = order[np.arange(count.sum()) + shift]
             made[owner] = np.repeat(np.arange(len(chosen)), count)
             made |= {name: np.asarray(named[name])[rows] for name in columns}
-            if owner == "image" and np.ndim(named.get("image_size")) == 2:  # one size for each box
+            if owner == "image" and np.asarray(named.get("image_size")).ndim == 2:  # one size for each box
                 made["image_size"] = np.asarray(named["image_size"])[rows]
         return made
 

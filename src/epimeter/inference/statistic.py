@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from epimeter.card import Metric, find
-from epimeter.errors import InputError
+from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
 from epimeter.summaries.recipe import Recipe
@@ -45,6 +45,8 @@ class Statistic:
 
     def of_view(self, view: View) -> float:
         """Its value on a view."""
+        if view.weight is not None and not view.weight.any():
+            raise UndefinedMetricError(f"{self.name} needs a row that has weight")
         if self.recipe is None:
             assert self.function is not None
             return float(self.function(view.true, view.prob, **self.choices))

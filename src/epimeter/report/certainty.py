@@ -90,6 +90,17 @@ def surrounded(
     return [dataclasses.replace(m, interval=found.get(m.metric)) for m in made]
 
 
+def biased(made: Sequence[Measurement]) -> tuple[str, ...]:
+    """A sentence where values lie above their own intervals: chance adds to a plug-in error, and the interval is without."""
+    above = [m.metric for m in made if m.interval is not None and m.value is not None and m.value > m.interval.high]
+    if not above:
+        return ()
+    lie = "lies above its interval" if len(above) == 1 else "lie above their intervals"
+    return (
+        f"{', '.join(above)} {lie}: chance alone adds to such a value, and the interval is for the error without it",
+    )
+
+
 def _has_value(metric: Metric[Any]) -> bool:
     try:
         refuse_without_value(metric)

@@ -13,7 +13,7 @@ import epimeter
 from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.report.cautions import cautions
-from epimeter.report.certainty import Intervals, Wanted, evidence, surrounded
+from epimeter.report.certainty import Intervals, Wanted, biased, evidence, surrounded
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
 from epimeter.results import Result, bin_table
@@ -135,7 +135,7 @@ def evaluate(
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
-        cautions=(*cautions(given, table, made), *hint),
+        cautions=(*cautions(given, table, made), *hint, *biased(made)),
         n_units=worth.units,
         bins=table,
         source=dict(source or {}),
