@@ -18,6 +18,8 @@ from epimeter.summaries import Ordered, OrderedRows, Rows
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
+NOTHING = 1e-300
+"""A variance below this is none: its powers are no numbers any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +79,13 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
     """Upper tail of the Pearson III law with mean 0 and these moments."""
     from scipy.special import gammainc, gammaincc, ndtr
 
-    if variance <= 0:
+    if variance < NOTHING:
         return 1.0 if statistic <= 1e-15 else 0.0
-    z, skew = statistic / math.sqrt(variance), third / variance**1.5
+    spread = math.sqrt(variance)
+    z, skew = statistic / spread, third / variance / spread
     if abs(skew) < 1e-6:
         return float(ndtr(-z))
-    a = 4 / skew**2
+    a = max(4 / skew**2, NOTHING)
     if skew > 0:
         return float(gammaincc(a, max(0.0, a + z * math.sqrt(a))))
     return float(gammainc(a, max(0.0, a - z * math.sqrt(a))))

@@ -90,7 +90,7 @@ def root_brier_score(sums: Sums, *, scale: Scale = "class") -> float:
         What the sum over classes is divided by, as in brier_score.
     """
     # The root of a small mean needs its last digits, so the sum is the fine one.
-    return math.sqrt(float(sums.mean[0]) / divisor(scale, sums.n_classes))
+    return math.sqrt(max(0.0, float(sums.mean[0])) / divisor(scale, sums.n_classes))
 
 
 @dataclass(frozen=True, kw_only=True)
