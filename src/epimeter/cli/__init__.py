@@ -18,6 +18,9 @@ from epimeter.errors import EpimeterError
 
 COMMANDS = {
     "evaluate": "epimeter.cli.evaluate",
+    "summarise": "epimeter.cli.summarise",
+    "merge": "epimeter.cli.merge",
+    "report": "epimeter.cli.report",
     "passport": "epimeter.cli.passport",
     "draw": "epimeter.cli.draw",
     "test": "epimeter.cli.test",
@@ -61,6 +64,7 @@ def epimeter() -> None:
     \b
     epimeter demo                     a bundled data set, end to end
     epimeter evaluate FILE            measure predictions in a file
+    epimeter summarise FILE… -o S     some kilobytes for later: merge S… -o ALL, report ALL
     epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
     epimeter passport FILE            the epistemic passport, as JSON or PDF
     epimeter test FILE                is the model calibrated; is its error at most tau

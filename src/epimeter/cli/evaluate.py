@@ -17,6 +17,7 @@ import click
 from epimeter.card import catalogue, find
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import standard_options
+from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Report
@@ -39,8 +40,10 @@ REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*
 @click.option("--task", type=click.Choice(["classification", "detection"]), default="classification", show_default=True)
 @click.option("--truth", type=click.Path(), help="For detection: the COCO-style file of annotated objects.")
 @standard_options
+@streaming_options
 def evaluate(
     file: str,
+    more: tuple[str, ...],
     metrics: tuple[str, ...],
     everything: bool,
     bins: int | None,
@@ -53,19 +56,26 @@ def evaluate(
     output: str | None,
     task: str,
     truth: str | None,
+    by: str | None,
+    value: str | None,
+    row_limit: int | None,
+    sample: int | None,
+    skip_damaged: bool,
     **standards: Any,
 ) -> None:
     """Measure the predictions in FILE and print a report.
 
     FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
     (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column. The file
-    named with -o is text, or by its suffix .json, .md or .html.
+    named with -o is text, or by its suffix .json, .md or .html. Several files, a pattern, a folder and a large file
+    are read in one pass, in memory that does not grow with them.
 
     \b
     epimeter evaluate predictions.csv
     epimeter evaluate predictions.parquet --metric ece,brier_score --bins 15 --json
     epimeter evaluate predictions.csv --require 'ece<=0.05'
     epimeter evaluate predictions.csv --standard both --domain medical -o report.html
+    epimeter evaluate 'logs/day=*/*.parquet' --by day
     cat predictions.csv | epimeter evaluate -
     """
     if everything and metrics:
@@ -75,6 +85,9 @@ def evaluate(
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
     given = dict(_pair(column, "--column") for column in columns)
     form = "json" if as_json else FORMS.get(Path(output or "").suffix.lower(), "text")
+    asked = Streaming(by, value, row_limit, sample, skip_damaged)
+    if (task == "detection" or standards["standard"]) and (more or asked.asked):
+        raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
 
@@ -88,6 +101,14 @@ def evaluate(
         found = evaluated(file, given, kind, Given(**standards, bins=bins), _with_required(names, wanted), choices)
         report = found.report
         write(rendered(found, form), output)
+    elif streams([file, *more], asked):
+        from epimeter.cli.sliced import rendered as rendered_slices
+
+        reports = passed([file, *more], given, kind, _with_required(names, wanted), asked, choices)
+        write(rendered_slices(reports, form), output)
+        for made in reports.values() if wanted else ():
+            _judge(made, wanted)
+        return
     else:
         from epimeter.readers import read
 
@@ -189,6 +210,9 @@ def _judge(report: Report, wanted: list[Requirement]) -> None:
     """Say which requirements do not hold and exit with 1."""
     failed = []
     for name, part, comparison, limit in wanted:
+        if name in report.left_out:
+            failed.append(f"{name} was not measured: {report.left_out[name]}")
+            continue
         measurement = report[name]
         value = measurement.value if part is None else measurement.fields.get(part)
         if part is not None and part not in measurement.fields:

@@ -13,7 +13,8 @@ PATIENCE = 2.0
 class Progress:
     """Rows done, rate and time left; nothing is drawn in the first two seconds, nor when nobody watches."""
 
-    def __init__(self, total: int, unit: str = "rows") -> None:
+    def __init__(self, total: int | None, unit: str = "rows") -> None:
+        """`total` is None where nobody knows it: then only rows and rate are shown."""
         self.total, self.unit = total, unit
         self.done = 0
         self.begun = time.monotonic()
@@ -31,9 +32,13 @@ class Progress:
                 self._draw(now - self.begun)
 
     def _draw(self, seconds: float) -> None:
+        rate = self.done / seconds
+        if self.total is None:
+            sys.stderr.write(f"\r{self.done:,} {self.unit}  {rate:,.0f}/s".ljust(79))
+            sys.stderr.flush()
+            return
         share = min(1.0, self.done / max(self.total, 1))
         bar = "█" * round(share * 30)
-        rate = self.done / seconds
         left = (self.total - self.done) / rate if rate else 0.0
         line = f"\r{bar:<30} {share:4.0%}  {self.done:,} {self.unit}  {rate:,.0f}/s  {left:.0f} s left"
         sys.stderr.write(line.ljust(79))

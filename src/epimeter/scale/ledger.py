@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from epimeter.errors import MergeError
+from epimeter.scale.flat import merged
 from epimeter.scale.kept import KeptRun, Sample
-from epimeter.scale.merging import merged
 from epimeter.scale.plan import Plan
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe

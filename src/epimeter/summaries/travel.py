@@ -88,12 +88,22 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class that can be a part of a summary, by name; those of metrics are found below their base."""
-    from epimeter.summaries import bins, fixed, means, paired, rows, sums
+    from epimeter.summaries import bins, cells, fixed, means, paired, rows, sums
     from epimeter.views import Binary, Multiclass
 
     known: dict[str, type] = {
         made.__name__: made
-        for made in (fixed.Fixed, paired.Paired, means.Mean, sums.Sums, sums.Fine, rows.KeptRows, Binary, Multiclass)
+        for made in (
+            fixed.Fixed,
+            paired.Paired,
+            means.Mean,
+            sums.Sums,
+            sums.Fine,
+            cells.CellTotals,
+            rows.KeptRows,
+            Binary,
+            Multiclass,
+        )
     }
     waiting: list[type] = [bins.BinTotals]
     while waiting:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluating what is too large to hold, or lies in several files: one pass, by way of `scan`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from epimeter.cli.progress import Progress
+
+LARGE = 1 << 28
+"""Bytes from which a file is read in one pass and not into memory."""
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """What the options of a pass say."""
+
+    by: str | None = None
+    value: str | None = None
+    row_limit: int | None = None
+    sample: int | None = None
+    skip_damaged: bool = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether any option asks for a pass."""
+        return self != Streaming()
+
+
+def streaming_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a pass over many or large files."""
+    options = [
+        click.argument("more", nargs=-1, type=click.Path(), metavar="[FILE…]"),
+        click.option("--by", help="A column, or a folder's key: one report for each of its values."),
+        click.option("--slice", "value", help="With --by: only the report of this value."),
+        click.option("--row-limit", type=int, metavar="N", help="Keep rows for the metrics that need all, up to N."),
+        click.option("--sample", type=int, metavar="N", help="Above the limit, measure those metrics on N rows drawn."),
+        click.option(
+            "--skip-damaged", is_flag=True, help="Leave out what cannot be decoded, and say so in the report."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def streams(files: list[str], asked: Streaming) -> bool:
+    """Whether files go through a pass: several, a pattern, a folder, a query, a large one, or an option that asks."""
+    from epimeter.scale.paths import several
+    from epimeter.scale.routes import SQL
+
+    if asked.asked or len(files) > 1 or several(files[0]) or SQL.match(files[0]):
+        return True
+    return files[0] != "-" and os.path.isfile(files[0]) and os.path.getsize(files[0]) >= LARGE
+
+
+def passed(
+    files: list[str], columns: dict[str, str], kind: str | None, names: Any, asked: Streaming, choices: dict[str, Any]
+) -> Any:
+    """The reports of one pass, by slice; the whole under None when nothing is sliced."""
+    from epimeter.cli.sliced import chosen
+    from epimeter.scale import scan
+    from epimeter.scale.plan import ROW_LIMIT
+
+    bars: list[Progress] = []
+
+    def progress(total: int | None) -> Progress:
+        bars.append(Progress(total))
+        return bars[0]
+
+    try:
+        found = scan(
+            files if len(files) > 1 else files[0],
+            names,
+            by=asked.by,
+            columns=columns,
+            format=kind,
+            row_limit=ROW_LIMIT if asked.row_limit is None else asked.row_limit,
+            sample=asked.sample,
+            skip_damaged=asked.skip_damaged,
+            progress=progress,
+            **choices,
+        )
+    finally:
+        for bar in bars:
+            bar.close()
+    return chosen(found, asked.value)

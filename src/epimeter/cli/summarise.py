@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter summarise FILE -o day1.epi``: rows in, kilobytes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from epimeter.cli.evaluate import _choices, _pair
+from epimeter.cli.progress import Progress
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE…")
+@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where the summary goes.")
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME[,NAME…]", help="Summarise for these metrics.")
+@click.option(
+    "--cells", is_flag=True, help="Keep a fine histogram too: other metrics can be read off it within a bound."
+)
+@click.option("--by", help="A column, or a folder's key: one summary for each of its values.")
+@click.option("--bins", type=int, help="Number of bins, for every metric that has bins.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@click.option("--skip-damaged", is_flag=True, help="Leave out what cannot be decoded, and say so in the summary.")
+def summarise(
+    files: tuple[str, ...],
+    output: str,
+    metrics: tuple[str, ...],
+    cells: bool,
+    by: str | None,
+    bins: int | None,
+    settings: tuple[str, ...],
+    columns: tuple[str, ...],
+    kind: str | None,
+    skip_damaged: bool,
+) -> None:
+    r"""Condense the predictions in FILE… to a summary of some kilobytes, from which a report is made later.
+
+    A FILE may be a pattern or a folder. The summary holds counts and sums, no rows; it is versioned and checksummed.
+
+    \b
+    epimeter summarise day1.parquet -o day1.epi
+    epimeter summarise 'logs/day=*/*.parquet' --by day -o days.epi
+    epimeter merge day*.epi -o month.epi && epimeter report month.epi
+    """
+    from epimeter.scale.files import to_file
+    from epimeter.scale.scan import summarised
+
+    names: Any = [name for group in metrics for name in group.split(",")] or None
+    bars: list[Progress] = []
+
+    def progress(total: int | None) -> Progress:
+        bars.append(Progress(total))
+        return bars[0]
+
+    try:
+        ledger = summarised(
+            list(files) if len(files) > 1 else files[0],
+            names,
+            by=by,
+            columns=dict(_pair(column, "--column") for column in columns),
+            format=kind,
+            cells=cells,
+            row_limit=0,
+            skip_damaged=skip_damaged,
+            progress=progress,
+            **_choices(bins, None, settings),
+        )
+    finally:
+        for bar in bars:
+            bar.close()
+    to_file(ledger, output)
+    for note in ledger.skipped:
+        click.echo(f"epimeter: left out: {note}", err=True)
+    click.echo(f"wrote {output}: {ledger.n_rows:,} rows", err=True)
