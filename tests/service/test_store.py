@@ -1,0 +1,248 @@
+"""Migrations up and down with data in them, and what the repositories promise, on both databases."""
+
+import threading
+import time
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from epimeter.store import Store, evaluations, idempotency, jobs, journal, organizations, registry, signals
+from epimeter.store.engine import StoreError
+from epimeter.store.migrations import migrate, revision
+from epimeter.store.moments import SECOND, micros, moment, month_of, new_id, now, written
+from epimeter.store.tables import metadata
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request, tmp_path):
+    url = (
+        request.getfixturevalue("postgres").database() if request.param == "postgres" else f"sqlite:///{tmp_path}/a.db"
+    )
+    store = Store(url, pool=5)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(empty):
+    migrate(empty)
+    with empty.writing() as db:
+        organizations.add(db, id="org_a", name="A", tier="OPEN", at=1)
+        organizations.add(db, id="org_b", name="B", tier="OPEN", at=2)
+    return empty
+
+
+def evaluation(number, organization="org_a", **more):
+    facts = {"key_id": "k", "system_id": "s", "domain": "general", "attempt": 1, "status": "queued", "created_at": 5}
+    return {"id": number, "organization": organization, "request": b"{}", "rows_kept": 0, **facts, **more}
+
+
+def test_the_tables_are_what_the_migrations_make(empty):
+    migrate(empty)
+    with empty.reading() as db:
+        assert compare_metadata(MigrationContext.configure(db), metadata) == []
+
+
+def test_every_step_goes_up_and_down_with_data_in_it(empty):
+    migrate(empty, "0001")
+    with empty.writing() as db:
+        db.execute(text("INSERT INTO organizations VALUES ('org_a', 'A', 'OPEN', 1)"))
+        db.execute(
+            text(
+                "INSERT INTO evaluations (id, organization, key_id, system_id, domain, attempt, status, created_at, request)"
+                " VALUES ('eval_1', 'org_a', 'k', 's', 'general', 1, 'completed', 7, :request)"
+            ),
+            {"request": b"{}"},
+        )
+        db.execute(text("INSERT INTO usage VALUES ('org_a', '2026-11', 41)"))
+
+    def kept():
+        with empty.reading() as db:
+            row = db.execute(text("SELECT organization, attempt, created_at FROM evaluations")).one()
+            used = db.execute(text("SELECT evaluations FROM usage")).scalar_one()
+        return tuple(row) == ("org_a", 1, 7) and used == 41
+
+    migrate(empty, "0002")
+    assert kept()
+    with empty.writing() as db:
+        assert db.execute(text("SELECT rows_kept FROM evaluations")).scalar_one() == 0
+        evaluations_rows = {"data": b"x"}
+        db.execute(text("INSERT INTO rows VALUES ('eval_1', 0, :data)"), evaluations_rows)
+        jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=9)
+    migrate(empty)
+    assert kept() and revision(empty) == "0003"
+    with empty.writing() as db:
+        found = evaluations.find(db, "org_a", "eval_1")
+        assert found["attempt_logged"] == 0
+        assert evaluations.kept_rows(db, "eval_1") == b"x"
+        values = {"organization_name": "A", "system_id": "s", "domain": "general"}
+        assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0]
+        assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
+    for target in ("0002", "0001", "0003", "0001"):
+        migrate(empty, target)
+        assert revision(empty) == target and kept()
+    migrate(empty, "base")
+    assert revision(empty) is None
+    with empty.reading() as db:
+        assert set(inspect(db).get_table_names()) <= {"alembic_version"}
+    migrate(empty)
+
+
+def test_processes_that_migrate_at_once_do_it_once(empty):
+    faults = []
+
+    def go():
+        other = Store(empty.url.render_as_string(hide_password=False), pool=1)
+        try:
+            migrate(other)
+        except Exception as fault:
+            faults.append(fault)
+        finally:
+            other.close()
+
+    threads = [threading.Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == [] and revision(empty) == "0003"
+
+
+def test_a_database_of_a_newer_program_is_refused(store):
+    with store.writing() as db:
+        db.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreError, match="9999"):
+        migrate(store)
+
+
+def test_a_transaction_that_fails_leaves_no_trace(store):
+    with pytest.raises(RuntimeError), store.writing() as db:
+        organizations.add(db, id="org_c", name="C", tier="OPEN", at=1)
+        raise RuntimeError
+    with store.reading() as db:
+        assert organizations.count(db) == 2
+
+
+def test_attempts_are_numbered_without_gaps_by_many_threads(store):
+    found = []
+
+    def go():
+        for _ in range(10):
+            with store.writing() as db:
+                found.append(evaluations.next_attempt(db, "org_a", "s"))
+
+    threads = [threading.Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(1, 41))
+
+
+def test_a_job_is_one_workers_until_it_falls_silent(store):
+    with store.writing() as db:
+        job = jobs.add(db, organization="org_a", kind="evaluate", subject="x", at=1)
+    with store.writing() as db:
+        assert jobs.claim(db, "one", 10, lease=5)["id"] == job
+    with store.writing() as db:
+        assert jobs.claim(db, "two", 12, lease=5) is None
+        assert jobs.renew(db, job, "one", 14, lease=5)
+    with store.writing() as db:
+        assert jobs.claim(db, "two", 16, lease=5) is None
+        taken = jobs.claim(db, "two", 20, lease=5)
+        assert taken["attempts"] == 2
+    with store.writing() as db:
+        assert not jobs.renew(db, job, "one", 21)
+        assert not jobs.finish(db, job, "one", 21)
+        assert jobs.finish(db, job, "two", 22)
+        assert not jobs.finish(db, job, "two", 23)
+        assert jobs.claim(db, "three", 10**9) is None
+        assert jobs.find(db, "org_b", job) is None
+
+
+def test_many_workers_never_share_a_job(store):
+    with store.writing() as db:
+        for number in range(40):
+            jobs.add(db, organization="org_a", kind="evaluate", subject=str(number), at=number)
+    seen = []
+
+    def go(name):
+        while True:
+            with store.writing() as db:
+                job = jobs.claim(db, name, now())
+                if job is None:
+                    return
+                seen.append(job["id"])
+
+    threads = [threading.Thread(target=go, args=(f"w{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == len(set(seen)) == 40
+
+
+def test_an_abandoned_idempotency_key_is_taken_over_and_the_late_answer_is_not_kept(store):
+    mine = {"organization": "org_a", "path": "/p", "key": "k"}
+    with store.writing() as db:
+        assert idempotency.claim(db, **mine, fingerprint=b"f", holder="one", at=10 * SECOND) is None
+        assert idempotency.claim(db, **mine, fingerprint=b"f", holder="two", at=11 * SECOND)["holder"] == "one"
+        late = 10 * SECOND + idempotency.LEASE + 1
+        assert idempotency.claim(db, **mine, fingerprint=b"other", holder="x", at=late) is not None
+        assert idempotency.claim(db, **mine, fingerprint=b"f", holder="two", at=late) is None
+        assert not idempotency.answer(db, **mine, holder="one", status=200, body=b"1", location=None)
+        assert idempotency.answer(db, **mine, holder="two", status=200, body=b"2", location=None)
+        assert bytes(idempotency.claim(db, **mine, fingerprint=b"f", holder="y", at=late)["body"]) == b"2"
+        assert idempotency.claim(db, **mine, fingerprint=b"g", holder="z", at=late + 2 * idempotency.LIFE) is None
+        assert idempotency.forget(db, late + 9 * idempotency.LIFE) == 1
+
+
+def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
+    data = bytes(range(256)) * 10_000
+    with store.writing() as db:
+        evaluations.add(db, **evaluation("eval_1", rows_kept=1, completed_at=100, status="completed"))
+        evaluations.keep_rows(db, "eval_1", data)
+    with store.reading() as db:
+        assert evaluations.kept_rows(db, "eval_1") == data
+    with store.writing() as db:
+        assert evaluations.drop_old_rows(db, 100) == 0
+        assert evaluations.drop_old_rows(db, 101) == 1
+        assert evaluations.kept_rows(db, "eval_1") == b""
+        assert evaluations.find(db, "org_b", "eval_1") is None
+
+
+def test_journal_entries_are_carried_in_order(store):
+    with store.writing() as db:
+        for number in range(5):
+            journal.note(db, organization="org_a", actor="k", action="a", subject=str(number), more=number)
+        rows = journal.uncarried(db, 3)
+        assert [row["subject"] for row in rows] == ["0", "1", "2"]
+        journal.carried(db, {row["number"]: 10 + i for i, row in enumerate(rows)})
+        assert [row["subject"] for row in journal.uncarried(db, 9)] == ["3", "4"]
+        assert [row["log_index"] for row in journal.page(db, "org_a", None, 9)] == [None, None, 12, 11, 10]
+        assert journal.page(db, "org_b", None, 9) == []
+
+
+def test_moments():
+    at = now()
+    assert micros(moment(at)) == at
+    assert written(0) == "1970-01-01T00:00:00.000Z" and written(None) is None
+    assert written(1_234_567) == "1970-01-01T00:00:01.234Z"
+    assert month_of(micros(moment(0).replace(year=2026, month=12, day=31, hour=23))) == "2026-12"
+    assert len({new_id("x_") for _ in range(1000)}) == 1000
+    assert abs(time.time() - at / SECOND) < 5
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "nonsense", "sqlite+unknown"])
+def test_other_databases_are_refused(url):
+    with pytest.raises(StoreError):
+        Store(url)
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path):
+    store = Store("postgresql://user:hidden@127.0.0.1:1/none")
+    with pytest.raises(StoreError) as fault:
+        store.wait(0)
+    assert "hidden" not in str(fault.value) and "127.0.0.1" in str(fault.value)
