@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any
 
 from epimeter.errors import InputError, VerificationError
-from epimeter.standards.assurance import assurance
 from epimeter.standards.ers import (
     DOMAINS,
     LARGEST_SHARE,
@@ -267,8 +266,11 @@ def assured(ece: Sequence[float], u_recall: Sequence[float] | None, ers_raw: Seq
         # A cut score meets a limit L while the score before cutting is below L + 1 (C-07).
         (ers_raw, [level.ers + 1.0 for level in LEVELS]),
     ]
-    words = {assurance(span[0], (span[0], span[1]), limits).assurance for span, limits in held if span is not None}
-    return "firm" if words == {"firm"} else "marginal"
+    firm = all(
+        span is None or not any(span[0] <= limit <= span[1] and span[0] < span[1] for limit in limits)
+        for span, limits in held
+    )
+    return "firm" if firm else "marginal"
 
 
 def draft(found: Assessment, subject: Subject, terms: Terms) -> dict[str, Any]:
@@ -348,7 +350,10 @@ def check_consistent(body: Mapping[str, Any]) -> None:
         ((end - start).total_seconds() >= MINIMUM_DAYS * 86400, f"it needs {MINIMUM_DAYS} days of data (ERS-3.1-d)"),
         (share is None or share <= LARGEST_SHARE + 1e-9, "no class may hold more than 80 % (ERS-3.1-b)"),
         (end <= issued, "the evaluation period must end before the certificate is issued"),
-        (head["expires_at"] == to_moment(expiry(issued)), "a certificate expires 12 months after its issue (C-17)"),
+        (
+            from_moment(head["expires_at"], "expires_at") == expiry(issued),
+            "a certificate expires 12 months after its issue (C-17)",
+        ),
         (head["id"].split("-")[2] == head["issued_at"][:4], "the year in the id must be the year of issue"),
         (head["supersedes"] != head["id"], "a certificate cannot supersede itself"),
         (evidence["bins"]["m"] == CONFIGURATION["bins"], "the profile has ten bins"),

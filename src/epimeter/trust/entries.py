@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from epimeter.errors import VerificationError
-from epimeter.trust.canonical import canonical_text, from_moment, load_canonical
+from epimeter.trust.canonical import canonical_writer, from_moment, load_canonical
 from epimeter.trust.strict_json import malformed, text_of
 from epimeter.trust.tiles import ENTRY_LIMIT
 
@@ -58,7 +58,8 @@ def log_entry(
         entry["digest"] = f"sha-256:{digest}"
     if key_id is not None:
         entry["key_id"] = key_id
-    return canonical_text(entry).encode("utf-8")
+    doubles = [value for value in public.values() if isinstance(value, float | list | dict)]
+    return canonical_writer(doubles)(entry).encode("utf-8")
 
 
 def read_entry(data: bytes) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def read_entry(data: bytes) -> dict[str, Any]:
 def system_digest(subject: Mapping[str, Any]) -> str:
     """The name of a system in the log: a digest of its organisation and its id, not of its version."""
     named = {"organization": subject["organization"], "system_id": subject["system_id"]}
-    return f"sha-256:{hashlib.sha256(canonical_text(named).encode('utf-8')).hexdigest()}"
+    return f"sha-256:{hashlib.sha256(canonical_writer(None)(named).encode('utf-8')).hexdigest()}"
 
 
 def issued_entry(body: Mapping[str, Any], signed_bytes: bytes, key_id: str) -> bytes:

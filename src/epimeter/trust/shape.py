@@ -20,14 +20,15 @@ Shape = Mapping[str, Union[Check, "Shape"]]
 
 def check_shape(value: Any, shape: Shape, where: str, *, absent: tuple[str, ...] = ()) -> None:
     """Raise unless the value has exactly the fields of the shape, each as described; `absent` names may be missing."""
-    fields = fields_of(value, where, tuple(name for name in shape if name not in absent), absent)
-    for name, check in shape.items():
-        if name in fields:
-            place = f"{where}.{name}" if where else name
-            if callable(check):
-                check(fields[name], place)
-            else:
-                check_shape(fields[name], check, place)
+    if not isinstance(value, dict) or value.keys() != shape.keys():
+        fields_of(value, where, tuple(name for name in shape if name not in absent), absent)
+    prefix = f"{where}." if where else ""
+    for name, content in value.items():
+        check = shape[name]
+        if callable(check):
+            check(content, prefix + name)
+        else:
+            check_shape(content, check, prefix + name)
 
 
 def word(*known: str) -> Check:

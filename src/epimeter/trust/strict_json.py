@@ -44,13 +44,7 @@ def load_json(data: bytes, *, size_limit: int = SIZE_LIMIT, depth_limit: int = D
         raise malformed(f"JSON must be UTF-8; byte {fault.start} is not") from None
     _refuse_depth(text, depth_limit)
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_float=_float,
-            parse_int=_integer,
-        )
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as fault:
         # The decoder's own wording is lower-cased and shortened: "Extra data" becomes a rule of ours.
         what = "one document and nothing after it" if fault.msg == "Extra data" else "well formed"
@@ -160,3 +154,6 @@ def _refuse_lone_surrogates(value: Any) -> None:
             left.extend(item)
         elif isinstance(item, str) and any("\ud800" <= letter <= "\udfff" for letter in item):
             raise malformed("JSON strings must be Unicode text; an escape stands for half a surrogate pair")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)

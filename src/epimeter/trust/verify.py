@@ -21,14 +21,14 @@ outsider. The document of a verdict is the one that was verified, parsed once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from epimeter.errors import InputError, TrustError, VerificationError
-from epimeter.trust.canonical import canonical_text, from_base64, from_moment, to_moment
+from epimeter.trust.canonical import canonical_writer, from_base64, from_moment, to_moment
 from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent
 from epimeter.trust.checkpoint import LogPolicy
 from epimeter.trust.entries import issued_entry
@@ -60,8 +60,6 @@ TITLES = (
     "status list",
     "numbers agree",
 )
-DOUBLES = ("metrics", "evidence")
-"""The only fields whose shape admits numbers that are not whole."""
 EXITS = {"VALID": 0, "STATUS_UNKNOWN": 4, "UNTRUSTED_KEY": 3, "NOT_LOGGED": 3}
 """Exit codes by word; INVALID(malformed) is 2, whatever else is 1."""
 NOT_PROVEN = (
@@ -127,8 +125,7 @@ class Trust:
         return {policy.origin: policy for policy in self.logs}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What one step found: True, False, or None where it could not be taken."""
 
     number: int
@@ -221,13 +218,11 @@ def verify(
         faults.append((word, code, sentence))
 
     try:
-        document, payload, record = _authentic(data, trust, took)
+        document, body, signed, record = _authentic(data, trust, took)
     except VerificationError as fault:
         word = "UNTRUSTED_KEY" if fault.code == "untrusted_key" else "INVALID"
         failed(len(steps) + 1, word, fault.code, str(fault))
         return _verdict(steps, faults, None, None, at)
-    body = {name: content for name, content in document.items() if name not in UNSIGNED}
-    signed = pae(payload_type(KIND), payload)
     index, seen = None, None
     try:
         index, seen = _logged(document, body, signed, trust)
@@ -264,7 +259,7 @@ def verify(
     return _verdict(steps, faults, body, index, at)
 
 
-def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], bytes, KeyRecord]:
+def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], dict[str, Any], bytes, KeyRecord]:
     # Steps 1 to 6. Of the document only what is needed to find the key is read before the signature is verified.
     document = load_json(data, size_limit=LIMIT)  # 1., 2.
     took(1, f"{len(data):,} bytes")
@@ -280,8 +275,9 @@ def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], by
         )
     took(3, "algorithm Ed25519")
     check_shape(document, SHAPE, "", absent=("transparency",))  # 4.
-    members = {name: f'"{name}":{canonical_text(document[name], doubles=name in DOUBLES)}' for name in sorted(document)}
-    if _joined(members.values()) != data:
+    # By the shape there are no other doubles than these.
+    write = canonical_writer([document["metrics"], document["evidence"]["largest_class_share"]])
+    if write(document).encode("utf-8") != data:
         raise malformed("a certificate must be in canonical form (RFC 8785), as handed out, not printed otherwise")
     took(4, "exactly the fields of a certificate, canonically written")
     record = trust.issuers.get(block["key_id"])  # 5.
@@ -295,17 +291,14 @@ def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], by
             code="untrusted_key",
         )
     took(5, f"key {block['key_id'][:8]} is a trusted key of an issuer")
-    payload = _joined(text for name, text in members.items() if name not in UNSIGNED)  # 6.
+    body = {name: content for name, content in document.items() if name not in UNSIGNED}  # 6.
+    signed = pae(payload_type(KIND), write(body).encode("utf-8"))
     value = from_base64(block["value"], "signature.value")
-    record.public.verify(pae(payload_type(KIND), payload), value, "the signature of the certificate")
+    record.public.verify(signed, value, "the signature of the certificate")
     if document["issuer"]["key_id"] != block["key_id"]:
         raise VerificationError("issuer.key_id must be the key that signed", code="inconsistent")
     took(6, "the signature fits every byte")
-    return document, payload, record
-
-
-def _joined(members: Iterable[str]) -> bytes:
-    return b"{" + ",".join(members).encode("utf-8") + b"}"
+    return document, body, signed, record
 
 
 def _logged(
