@@ -101,7 +101,7 @@ def test_demo_runs():
 
 BAD = {
     "no such file": (["evaluate", "nowhere.csv"], "nowhere.csv"),
-    "a directory": (["evaluate", "."], "director"),
+    "an empty folder": (["evaluate", "EMPTY"], "EMPTY"),
     "unknown metric": (["evaluate", "FILE", "--metric", "ece15"], "did you mean 'ece'"),
     "unknown parameter": (["evaluate", "FILE", "--set", "colour=3"], "'colour'"),
     "bad parameter": (["evaluate", "FILE", "--bins", "0"], "at least 1; got 0"),
@@ -117,9 +117,11 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_wrong_use_is_one_sentence_and_exit_code_two(case, csv):
+def test_wrong_use_is_one_sentence_and_exit_code_two(case, csv, tmp_path):
     arguments, words = BAD[case]
-    done = run(*[csv if a == "FILE" else a for a in arguments])
+    empty = tmp_path / "EMPTY"
+    empty.mkdir()
+    done = run(*[{"FILE": csv, "EMPTY": empty}.get(a, a) for a in arguments])
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
