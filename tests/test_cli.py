@@ -101,7 +101,7 @@ def test_demo_runs():
 
 BAD = {
     "no such file": (["evaluate", "nowhere.csv"], "nowhere.csv"),
-    "an empty folder": (["evaluate", "EMPTY"], "EMPTY"),
+    "an empty folder": (["evaluate", "EMPTY"], "holds no file of a known format"),
     "unknown metric": (["evaluate", "FILE", "--metric", "ece15"], "did you mean 'ece'"),
     "unknown parameter": (["evaluate", "FILE", "--set", "colour=3"], "'colour'"),
     "bad parameter": (["evaluate", "FILE", "--bins", "0"], "at least 1; got 0"),
