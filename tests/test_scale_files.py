@@ -83,7 +83,7 @@ def test_no_row_is_in_the_file(tmp_path):
     rare = 0.123456789012345
     data = columns()
     data["confidence"][7] = rare
-    to_file(summarised(data, ["ece", "smece"]), tmp_path / "x.epi")
+    to_file(summarised(data), tmp_path / "x.epi")
     assert np.float64(rare).tobytes() not in (tmp_path / "x.epi").read_bytes()
     assert all(share.kept is None for share in from_file(tmp_path / "x.epi").shares.values())
 
@@ -93,7 +93,7 @@ def test_every_flipped_byte_is_noticed(tmp_path):
     for place in range(0, len(data), 7):
         damaged = bytearray(data)
         damaged[place] ^= 1
-        with pytest.raises(ReadError, match="x.epi"):
+        with pytest.raises(ReadError, match=r"x\.epi"):
             unpacked(bytes(damaged), "x.epi")
 
 
@@ -101,7 +101,7 @@ def test_summaries_of_other_recipes_do_not_merge(tmp_path):
     to_file(summarised(columns(), ["ece"]), tmp_path / "a.epi")
     for options in ({"metrics": ["ece", "mce"]}, {"metrics": ["ece"], "bins": 15}, {"metrics": ["ece"], "by": "model"}):
         to_file(summarised(columns(), **options), tmp_path / "b.epi")
-        with pytest.raises(MergeError, match="a.epi and b.epi were summarised by different recipes"):
+        with pytest.raises(MergeError, match=r"a\.epi and b\.epi were summarised by different recipes"):
             merged_files([tmp_path / "a.epi", tmp_path / "b.epi"])
     with pytest.raises(InputError, match="was named twice"):
         merged_files([tmp_path / "a.epi", tmp_path / "a.epi"])
@@ -124,7 +124,7 @@ def test_a_recipe_this_version_does_not_know_is_refused(monkeypatch, tmp_path):
 
     monkeypatch.setattr(files, "identity", lambda recipe: f"older {recipe}")
     files._head.cache_clear()
-    with pytest.raises(ReadError, match="x.epi cannot be read by this version: it was summarised by another recipe"):
+    with pytest.raises(ReadError, match=r"x\.epi cannot be read by this version: it was summarised by another recipe"):
         unpacked(data, "x.epi")
     files._head.cache_clear()
 

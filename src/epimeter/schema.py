@@ -17,6 +17,9 @@ DIRECTIONS = {
     "none": "not a quality measure",
 }
 
+WITHIN_A_BOUND = frozenset({"ece", "lp_ce", "mce", "ecce_mad", "ecce_r", "smece", "lkce", "mmce", "mmce_weighted"})
+"""Metrics of rows that a fine histogram bounds (see scale.bounds); those of bins when the bins have equal mass."""
+
 
 def described(metric: Metric[Any]) -> dict[str, Any]:
     """Everything on the card and in the signature, as plain values."""
@@ -58,7 +61,11 @@ def streams(metric: Metric[Any]) -> str:
     """Whether it can be measured in one pass of bounded memory; follows from what it reads."""
     if metric.reads is None:
         return "no: it takes other columns"
-    return "exactly, in one pass" if metric.reads.streams else "no: it needs the rows"
+    if metric.reads.streams:
+        return "exactly, in one pass"
+    if metric.name in WITHIN_A_BOUND:
+        return "within a stated bound, in one pass; exactly while the rows fit in memory"
+    return "no: it needs the rows"
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

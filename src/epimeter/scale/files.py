@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ledgers as files: kilobytes that stand for billions of rows, and no row among them.
+"""Ledgers as files: kilobytes that stand for billions of rows.
+
+No rows travel. A total of few rows still tells about them, and a cell with one row tells its confidence: cells go into
+a file only for a metric that needs them, or when asked for.
 
 A file holds, for every slice, the summary of every recipe under the recipe's identity, beside the metrics they were
 made for. Its bytes are those of `summaries.travel`: versioned, under a checksum, refused when a bit is wrong. It is

@@ -44,9 +44,10 @@ class Numbers:
         if isinstance(value, np.ndarray | np.generic):
             array = np.asarray(value)
             kind = "ints" if array.dtype.kind in "iub" else "floats"
-            (self.ints if kind == "ints" else self.floats).append(
-                array.ravel().astype("i8" if kind == "ints" else "f8")
-            )  # type: ignore[arg-type]
+            if kind == "ints":
+                self.ints.append(array.ravel().astype(np.int64))
+            else:
+                self.floats.append(array.ravel().astype(np.float64))
             return [kind, list(array.shape)]
         if isinstance(value, int):
             if abs(value) >= INTEGER:

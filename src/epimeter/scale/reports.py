@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -174,21 +175,21 @@ def approximated(
 ) -> Measurement:
     """A value that was read off the cells, as a statement with its largest error."""
     parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(choices)
-    facts: dict[str, Any] = {}
-    value = float(answer) if not isinstance(answer, Result) else answer.headline
-    if isinstance(answer, Result):
-        facts["fields"] = answer.to_dict()
-    return Measurement(
+    value = answer.headline if isinstance(answer, Result) else float(answer)
+    made = Measurement(
         metric=metric.name,
         title=metric.card.title,
         value=value,
+        fields=answer.to_dict() if isinstance(answer, Result) else {},
         parameters={name: value for name, value in parameters.items() if not isinstance(value, np.ndarray)},
         convention=convention(metric, recipe),
         n_rows=n_rows,
         exact=False,
         error=error,
-        **facts,
     )
+    if math.isnan(value):
+        return replace(made, value=None, error=None, undefined=f"{metric.name} has no value on these data")
+    return made
 
 
 def _on_sample(entry: Entry, ledger: Ledger, share: Share) -> Measurement | str:
