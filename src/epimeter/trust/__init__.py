@@ -16,6 +16,21 @@
 | log, sequencer    | the append-only log; entries into batches                                    |
 | audit, monitor    | the log against its own checkpoints; the log against our memory              |
 | status_list       | which certificates are revoked, suspended, superseded                        |
+| names, shape      | names that read in one way; the shape of a document as a table               |
+| certificate       | the certificate: shape, draft, what its numbers must agree on                |
+| assessing         | a table of predictions into what a certificate states of it                  |
+| disclosure        | the tree over the records; one record shown and proven                       |
+| entries           | what the log remembers of each event                                         |
+| registration      | the promise made before the data are evaluated                               |
+| registry          | an issuer in a folder                                                        |
+| succession        | how keys follow each other, and the trust root that says so                  |
+| publishing        | what an issuer shows the world as files                                      |
+| tile_log          | a log seen from outside                                                      |
+| verify            | from the bytes of a certificate to a verdict, in eleven steps                |
+| reproduction      | a certificate against its data, byte for byte                                |
+| statement         | the certificate as DSSE envelope and in-toto statement                       |
+| credential        | the certificate as W3C Verifiable Credential                                 |
+| page              | verify.html: the verifier a second time, for browsers                        |
 
 No function here reads the clock or trusts a key it was not given: both are arguments.
 """

@@ -28,6 +28,7 @@ from epimeter.trust.shape import check_shape, count, each, maybe, pattern
 from epimeter.trust.strict_json import malformed, text_of
 
 SCHEME = "epi-rec-v1"
+_BLOCK = 1 << 16  # rows turned into text at a time
 _HEX = pattern("[0-9a-f]{32}", "a salt of 32 hexadecimal digits")
 
 
@@ -60,30 +61,31 @@ class RecordColumns:
 
     def bodies(self) -> Iterator[tuple[str, str]]:
         """Each record as canonical JSON, the part before and the part after its salt."""
-        times = None if self.timestamp is None else np.datetime_as_string(self.timestamp, unit="us").tolist()
-        columns = zip((self.confidence + 0.0).tolist(), self.correct.tolist(), self.ids, strict=True)
-        for index, (confidence, correct, name) in enumerate(columns):
+        for index, name in enumerate(self.ids):
+            if index % _BLOCK == 0:
+                part = slice(index, index + _BLOCK)
+                confidence, correct = (self.confidence[part] + 0.0).tolist(), self.correct[part].tolist()
+                times = [] if self.timestamp is None else np.datetime_as_string(self.timestamp[part], "us").tolist()
             # The keys in their canonical order; a slow twin in the tests holds this to canonical_json.
+            row = index % _BLOCK
             detected = "" if self.detected is None else f'"detected":{int(self.detected[index])},'
-            time = "" if times is None else f',"timestamp":"{times[index]}Z"'
+            time = "" if self.timestamp is None else f',"timestamp":"{times[row]}Z"'
             unknown = "" if self.unknown is None else f',"unknown":{int(self.unknown[index])}'
             yield (
-                f'{{"confidence":{_number(confidence)},"correct":{correct},{detected}'
+                f'{{"confidence":{_number(confidence[row])},"correct":{correct[row]},{detected}'
                 f'"id":{json.dumps(name, ensure_ascii=False)},"index":{index},"salt":"',
                 f'"{time}{unknown}}}',
             )
 
-    def entries(self) -> list[bytes]:
-        """The entries of the tree."""
-        bodies = list(self.bodies())
+    def entries(self) -> Iterator[bytes]:
+        """The entries of the tree, one after the other; the columns are gone through twice, nothing else is kept."""
         key = hashlib.sha256(SCHEME.encode() + b"\0")
-        for before, after in bodies:
+        for before, after in self.bodies():
             key.update(f"{before}{after}\n".encode())
         secret = key.digest()
-        return [
-            f"{before}{hmac.digest(secret, b'%d' % index, 'sha256')[:16].hex()}{after}".encode()
-            for index, (before, after) in enumerate(bodies)
-        ]
+        for index, (before, after) in enumerate(self.bodies()):
+            salt = hmac.digest(secret, b"%d" % index, "sha256")[:16].hex()
+            yield f"{before}{salt}{after}".encode()
 
 
 def records_root(columns: RecordColumns) -> str:
@@ -97,7 +99,7 @@ def disclose(columns: RecordColumns, record: str, certificate_id: str) -> bytes:
         index = list(columns.ids).index(record)
     except ValueError:
         raise InputError(f"no record has the id {record[:60]!r}", field="id") from None
-    entries = columns.entries()
+    entries = list(columns.entries())
     proof = inclusion_proof(index, len(entries), nodes_of(map(leaf_hash, entries)))
     return canonical_json(
         {

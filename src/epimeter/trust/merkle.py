@@ -60,8 +60,16 @@ def grow(frontier: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, list[tu
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
-    """The root of a tree of these leaf hashes."""
-    return grow(Frontier(), leaves)[0].root
+    """The root of a tree of these leaf hashes; of a long row of them no more than the right edge is kept."""
+    hashes: list[bytes] = []
+    size = 0
+    for leaf in leaves:
+        index, subtree = size, leaf
+        while index & 1:
+            subtree, index = node_hash(hashes.pop(), subtree), index >> 1
+        hashes.append(subtree)
+        size += 1
+    return Frontier(size, tuple(hashes)).root
 
 
 def nodes_of(leaves: Iterable[bytes]) -> Nodes:
