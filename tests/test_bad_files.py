@@ -141,7 +141,11 @@ BAD = [
     ("half.feather", arrow_bytes(ipc.new_file)[:500], "half.feather must be a whole Arrow file"),
     ("half.arrows", arrow_bytes(ipc.new_stream)[:300], "half.arrows must be a whole Arrow file"),
     ("half.npz", GOOD["a.npz"][:200], "half.npz must be a whole npz file; it is damaged or was cut off"),
-    ("a.csv.gz", gzip.compress(b"conf,y\n0.5,1\n", mtime=0), "a.csv.gz holds gzip-compressed data, which is no table. Unpack"),
+    (
+        "a.csv.gz",
+        gzip.compress(b"conf,y\n0.5,1\n", mtime=0),
+        "a.csv.gz holds gzip-compressed data, which is no table. Unpack",
+    ),
     ("a.csv", gzip.compress(b"conf,y\n0.5,1\n", mtime=0), "a.csv holds gzip-compressed data. Unpack it first"),
     ("a.xlsx", office_bytes(), "a.xlsx is an Office document, not npz. Save the sheet as CSV"),
     ("a.pkl", pickle.dumps({"conf": [0.5]}), "A pickle can run code and is never opened"),

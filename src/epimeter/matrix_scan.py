@@ -33,11 +33,11 @@ def _scan(prob, bits, one, tolerance, top, guess):  # type: ignore[no-untyped-de
         for j in range(prob.shape[1]):
             largest = max(largest, bits[i, j])
             least = min(least, bits[i, j])
-        j = np.uint64(0)
-        while bits[i, j] != largest:
-            j += np.uint64(1)
-        top[i] = prob[i, j]
-        guess[i] = j
+        first = np.uint64(0)
+        while bits[i, first] != largest:
+            first += np.uint64(1)
+        top[i] = prob[i, first]
+        guess[i] = first
         sound &= (least >= 0) & (largest <= one) & (abs(total - 1.0) <= tolerance)
     return sound
 
