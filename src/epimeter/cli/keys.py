@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
+
+if TYPE_CHECKING:
+    from epimeter.trust.root import TrustRoot
 
 
 @click.group()
@@ -37,7 +41,7 @@ def init(folder: str, issuer: str, origin: str | None, root_keys: str | None, pa
     ) as made:
         click.echo(f"issuer {issuer} in {folder}; the log is {name}")
         click.echo(f"trust root {folder}/trust-root.json, fingerprint {made.root().fingerprint}")
-        _print(made, as_json=False)
+        _print(made.root(), as_json=False)
     if root_keys is None:
         click.echo(
             f"Now move {folder}/root to a medium that lies in a drawer; give it back with --root-keys.", err=True
@@ -80,18 +84,17 @@ def end(folder: str, key_id: str, reason: str, root_keys: str | None, passphrase
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_keys(folder: str, as_json: bool) -> None:
     """List the keys of an issuer, in the form that --key, --log-key and --status-key take."""
-    from epimeter.trust.registry import Registry
+    from epimeter.trust.succession import newest_root
 
-    with Registry(folder) as registry:
-        _print(registry, as_json)
+    _print(newest_root(Path(folder)), as_json)
 
 
-def _print(registry, as_json: bool) -> None:  # type: ignore[no-untyped-def]
+def _print(root: TrustRoot, as_json: bool) -> None:
     from epimeter.trust.canonical import to_base64, to_moment
     from epimeter.trust.note import NoteKey
 
     rows = []
-    for record in registry.root().ring:
+    for record in root.ring:
         shown = NoteKey(record.name, record.public).to_vkey() if record.name else to_base64(record.public.raw)
         state = "in force until " + to_moment(record.valid_until)
         if record.revoked is not None:

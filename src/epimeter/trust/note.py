@@ -26,6 +26,9 @@ SIGNATURE_LIMIT = 64
 
 _DASH = "\N{EM DASH}"
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_ODD = re.compile(r"[\s+\x00-\x1f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Note:
     def __post_init__(self) -> None:
         if not self.text.endswith("\n"):
             raise malformed("the text of a note must end in a newline")
-        if any(letter < " " and letter != "\n" for letter in self.text):
+        if _CONTROL.search(self.text):
             raise malformed("the text of a note must not have control characters other than newlines")
 
     def with_signatures(self, signatures: Iterable[NoteSignature]) -> Note:
@@ -175,7 +178,7 @@ def verify_note(note: Note, keys: Iterable[NoteKey]) -> tuple[NoteKey, ...]:
 
 def refuse_odd_name(name: str) -> None:
     """Raise unless the name may stand in a note: not empty, no spaces, no plus, no control characters."""
-    if not name or any(letter.isspace() or letter < " " or letter == "+" for letter in name):
+    if not name or _ODD.search(name):
         raise malformed(f"a key name must have no spaces, no plus and at least one letter; got {name[:60]!r}")
-    if any("\ud800" <= letter <= "\udfff" for letter in name):
+    if _SURROGATE.search(name):
         raise malformed("a key name must be Unicode text without lone surrogates")

@@ -398,7 +398,7 @@ def _verdict(
         authentic=body is not None,
         current=current,
         consistent=found.get(11) if body is not None else None,
-        steps=tuple(sorted(steps, key=lambda step: step.number)),
+        steps=tuple(steps),
         certificate=body,
         log_index=index,
         at=at,
