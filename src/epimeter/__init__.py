@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.report import evaluate
-    from epimeter.scale import scan
+    from epimeter.scale.scan import scan
 
 
 def __getattr__(name: str) -> Any:
