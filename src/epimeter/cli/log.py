@@ -90,7 +90,7 @@ def publish(folder: str, target: str, passphrase_file: str | None) -> None:
 
 
 def _policy(whom: dict[str, Any]) -> Any:
-    trust = trust_of(at=moment_of(None), **whom)
+    trust = trust_of(**whom)
     if len(trust.logs) != 1:
         raise click.UsageError("give the key of the log: --log-key VKEY, or --root FILE --fingerprint SHA256")
     return trust.logs[0]

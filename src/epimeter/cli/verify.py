@@ -49,7 +49,7 @@ def verify(
 
     moment = moment_of(at)
     try:
-        trust = trust_of(keys, log_keys, status_keys, root, fingerprint, moment)
+        trust = trust_of(keys, log_keys, status_keys, root, fingerprint)
     except VerificationError as fault:
         click.echo(f"epimeter: {fault}", err=True)
         raise click.exceptions.Exit(2 if fault.code == "malformed" else 3) from None
