@@ -193,7 +193,8 @@ Methods:
   the last table shows about 90 % where 95 % are nominal, and `note` on the interval says so.
 
 Where the headline metrics leave 93 to 97 %: between perfect calibration and clear miscalibration, an error of one to three
-standard errors. There drmsce covers up to 98 % and ece_db down to 91 %: which bins the error sits in is not known well enough.
+standard errors. There drmsce covers up to 98 % and ece_db down to 91 %: which bins the error sits in is not known well enough. One cell of
+ecce_mad (92 %) is within its standard error.
 
 An interval asked for through a function (`ece(y, p, interval=True)`) or a report (`evaluate(y, p)`) is one of these; a
 report looks at no more than 16,384 rows to know how much a score varies, and with more than 1,048,576 rows the functions do so too.
