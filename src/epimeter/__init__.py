@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Client": "epimeter.service.client",
     "EpimeterError": "epimeter.errors",
     "InputError": "epimeter.errors",
     "UndefinedMetricError": "epimeter.errors",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.report import evaluate
     from epimeter.scale.scan import scan
+    from epimeter.service.client import Client
 
 
 def __getattr__(name: str) -> Any:

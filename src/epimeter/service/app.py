@@ -128,12 +128,12 @@ class Surroundings:
         scope.setdefault("state", {})
         scope["state"]["trace"] = trace
         scope["state"].setdefault("headers", {})
-        begun, status = time.perf_counter(), 500
+        begun, status, started = time.perf_counter(), 500, False
 
         async def answered(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 more = [(b"x-request-id", trace.encode("ascii")), *self.SAFETY]
                 more += [(name.lower().encode(), value.encode()) for name, value in scope["state"]["headers"].items()]
                 present = {name for name, _ in message["headers"]}
@@ -146,6 +146,11 @@ class Surroundings:
 
         try:
             await self._app(scope, receive, answered)
+        except Exception as fault:
+            if started:
+                raise
+            answer = problems.answer(problems.as_problem(fault), scope["path"], trace)
+            await answer(scope, receive, answered)
         finally:
             seconds = time.perf_counter() - begun
             route = scope.get("route")

@@ -35,7 +35,7 @@ def documented(
     also: dict[int, type] | None = None,
     bodies: dict[str, Any] | None = None,
     headers: Sequence[str] = (),
-    depends: Sequence[Any] = (),
+    unguarded: bool = False,
 ) -> dict[str, Any]:
     """What a route says of itself, and whom it lets in.
 
@@ -51,6 +51,8 @@ def documented(
         What a key must have; None lets everybody in.
     media
         Media types of the answer.
+    unguarded
+        Neither a key is looked at nor a limit counted: for those who watch whether the service lives.
     """
     responses: dict[int | str, Any] = {}
     for code, kind in ({status: gives} | (also or {})).items():
@@ -74,7 +76,7 @@ def documented(
         "status_code": status,
         "responses": responses,
         "openapi_extra": extra,
-        "dependencies": [Depends(needs(scope) if scope else anybody), *depends],
+        "dependencies": [] if unguarded else [Depends(needs(scope) if scope else anybody)],
     }
 
 

@@ -16,11 +16,11 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from epimeter.errors import InputError, TrustError, UndefinedMetricError, VerificationError
+from epimeter.errors import EpimeterError, InputError, TrustError, UndefinedMetricError, VerificationError
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("epimeter.service")
@@ -162,5 +162,6 @@ def install(app: FastAPI) -> None:
         trace = getattr(request.state, "trace", "")
         return answer(as_problem(fault), request.url.path, trace)
 
-    for kind in (Problem, RequestValidationError, HTTPException, InputError, UndefinedMetricError, Exception):
+    # Not `Exception` itself: the framework would raise it again after answering, and the connection would break.
+    for kind in (Problem, RequestValidationError, HTTPException, EpimeterError, SQLAlchemyError, OSError):
         app.add_exception_handler(kind, handle)

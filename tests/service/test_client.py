@@ -1,0 +1,106 @@
+"""The typed client against the real server."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import ground
+import numpy as np
+import pytest
+
+import epimeter
+from epimeter.errors import InputError
+from epimeter.service.client import ServiceError
+from epimeter.standards import ers_evaluate
+
+
+@pytest.fixture
+def client(service, tenant):
+    with epimeter.Client(service.url, tenant.key["key"]) as made:
+        yield made
+
+
+def test_from_predictions_to_a_certificate(client, service):
+    made = ground.columns(2000)
+    promise = client.preregister(model_id="c", model_version="1", aim="L1", data_source="here")
+    found = client.evaluate(
+        made["correct"],
+        made["confidence"],
+        model_id="c",
+        model_version="1",
+        timestamp=made["timestamp"],
+        preregistration=promise.id,
+    )
+    assert found.metrics.ece == round(ers_evaluate(made["correct"], made["confidence"]).ece, 9)
+    data = client.certify(found.evaluation_id)
+    import json
+
+    id = json.loads(data)["certificate"]["id"]
+    with epimeter.Client(service.url) as nobody:
+        assert nobody.certificate(id) == data
+        assert id in [line.id for line in nobody.registry(system_id="c")]
+    client.revoke(id, "a test")
+    assert client.usage().evaluations == 1
+    assert b"<!doctype html>" in client.report(found.evaluation_id, "text/html")
+
+
+def test_a_job_is_waited_for(client):
+    made = ground.columns(20_000, timestamps=False)
+    found = client.evaluate(made["correct"].astype(int), made["confidence"].astype(np.float32), model_id="c")
+    assert found.status == "completed"
+    assert client.evaluate(made["correct"], made["confidence"], model_id="c", wait=False).status == "queued"
+    assert len(list(client.evaluations())) == 2
+
+
+def test_a_refusal_has_all_that_the_service_says(client, service):
+    with pytest.raises(ServiceError) as refusal:
+        client.evaluate([1], [1.5], model_id="c")
+    assert refusal.value.status == 422 and refusal.value.kind == "invalid" and refusal.value.trace
+    assert refusal.value.errors[0]["pointer"] == "/rows/0/confidence"
+    with pytest.raises(ServiceError) as refusal:
+        epimeter.Client(service.url, "onto_live_x").usage()
+    assert refusal.value.status == 401
+    with pytest.raises(InputError):
+        epimeter.Client("ftp://x")
+    with pytest.raises(ServiceError, match="does not answer"):
+        epimeter.Client("http://127.0.0.1:1", retries=0).usage()
+
+
+def test_it_waits_as_long_as_it_is_told():
+    """First 429, then 503, then a connection that breaks, then an answer."""
+    usage = b'{"organization":"o","tier":"OPEN","requests_per_minute":10,"month":"2026-11","evaluations":0,"quota":1,'
+    usage += b'"remaining":1,"resets_at":"x","months":[]}'
+    script, seen = [429, 503, 0, 200], []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            seen.append(time.monotonic())
+            status = script.pop(0)
+            if status == 0:
+                self.close_connection = True
+                self.connection.close()
+                return
+            body = usage if status == 200 else b'{"type":"/problems/rate-limited","detail":"wait"}'
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            if status != 200:
+                self.send_header("retry-after", "1")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with epimeter.Client(f"http://127.0.0.1:{server.server_address[1]}") as client:
+            assert client.usage().quota == 1
+        assert len(seen) == 4
+        assert seen[1] - seen[0] >= 1 and seen[2] - seen[1] >= 1
+    finally:
+        server.shutdown()
+        server.server_close()
