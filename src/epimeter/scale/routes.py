@@ -256,9 +256,7 @@ def _batch(batch: Any, columns: Wanted, name: str, first: int, slices: Any) -> l
 
 
 def _pandas(frame: Any, name: str, ask: Ask) -> Route:
-    import pyarrow as pa
-
-    from epimeter.readers.frames import _first_is_list, column
+    from epimeter.readers.frames import _first_is_list
 
     labels = [str(label) for label in frame.columns]
     lists = frozenset(
@@ -269,6 +267,16 @@ def _pandas(frame: Any, name: str, ask: Ask) -> Route:
     columns = wanted(labels, lists, name, dict(ask.columns), ask.by, ask.extra)
     if not len(frame):
         raise ReadError(f"{name} has columns but no rows")
+    return replace(_frame(arrow_of_pandas(frame, columns, name), replace(ask, columns=_spoken(columns))), name=name)
+
+
+def arrow_of_pandas(frame: Any, columns: Wanted, name: str) -> Any:
+    """The columns of a pass over a pandas frame as an Arrow table."""
+    import pyarrow as pa
+
+    from epimeter.readers.frames import column
+
+    labels = [str(label) for label in frame.columns]
     made = {}
     for label in columns.names:
         try:
@@ -278,7 +286,7 @@ def _pandas(frame: Any, name: str, ask: Ask) -> Route:
             raise ReadError(
                 f"{clean(label)} of {name} must hold values of one kind ({brief(fault)})", field=label
             ) from None
-    return replace(_frame(pa.table(made), replace(ask, columns=_spoken(columns))), name=name)
+    return pa.table(made)
 
 
 def _spoken(columns: Wanted) -> dict[str, str]:

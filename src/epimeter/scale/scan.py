@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,12 @@ from epimeter.scale.routes import Ask, Route, route
 from epimeter.summaries import fast
 
 Tick = Callable[[int], None]
+ENGINES = {
+    "dask": "epimeter.scale.dask_frames",
+    "dask_expr": "epimeter.scale.dask_frames",
+    "pyspark": "epimeter.scale.spark_frames",
+}
+"""Frames that live on a cluster, by the package of their class."""
 
 
 def scan(
@@ -117,6 +124,11 @@ def summarised(
     def plan(found: Any) -> Plan:
         return Plan.of(asked, choices, matrix=found.matrix, weighted=found.weighted, extra=found.extra, **facts)
 
+    engine = ENGINES.get(type(source).__module__.partition(".")[0])
+    if engine is not None and hasattr(source, "columns"):
+        far = importlib.import_module(engine).far(source, ask)
+        made: Ledger = far.run(plan(far.columns), None if progress is None else progress(None))
+        return replace(made, source=far.described())
     way = route(source, ask)
     return _local(way, plan(way.columns), threads, progress, skip_damaged)
 

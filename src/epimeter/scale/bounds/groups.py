@@ -22,7 +22,7 @@ from epimeter.summaries.cells import WIDTH, CellTotals
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-13
-SLACK = 1e-12
+SLACK = 1e-10
 """Added to every bound: confidences are kept in steps of 2^-44, and means and sums are rounded to doubles."""
 
 
