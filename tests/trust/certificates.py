@@ -1,6 +1,6 @@
 """What the tests of certificates start from: an issuer whose keys are the same in every run, kept in memory."""
 
-from ground import AT, DAY, LOG_KEY, ORIGIN, key
+from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key
 
 from epimeter.trust.canonical import canonical_json
 from epimeter.trust.certificate import KIND, Assessment, Subject, Terms, draft

@@ -6,9 +6,9 @@ import threading
 import time
 
 import pytest
-from ground import AT, DAY, LOG_KEY, ORIGIN, POLICY, key, witness
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT, DAY, LOG_KEY, ORIGIN, POLICY, key, witness
 
 from epimeter.errors import LogError, TrustError, VerificationError
 from epimeter.trust.audit import _compared, audit

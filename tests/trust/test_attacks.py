@@ -42,7 +42,7 @@ from certificates import (
     terms,
     verdict,
 )
-from ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
+from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 
 import epimeter.trust
 from epimeter.errors import InputError, VerificationError

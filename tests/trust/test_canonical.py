@@ -2,9 +2,9 @@ import math
 import struct
 
 import pytest
-from ground import AT
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT
 
 from epimeter.errors import VerificationError
 from epimeter.trust.canonical import (

@@ -17,9 +17,9 @@ from certificates import (
     terms,
     verdict,
 )
-from ground import AT
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT
 
 from epimeter.errors import InputError, VerificationError
 from epimeter.readers import read

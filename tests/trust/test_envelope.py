@@ -2,9 +2,9 @@ import hashlib
 import json
 
 import pytest
-from ground import flips, key
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import flips, key
 
 from epimeter.errors import VerificationError
 from epimeter.trust import envelope as envelopes

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from certificates import BODY, CERTIFICATE, DOCUMENT, ISSUER, OTHER
-from ground import AT, LOG_KEY, ORIGIN
+from trust_ground import AT, LOG_KEY, ORIGIN
 
 from epimeter.errors import VerificationError
 from epimeter.trust.certificate import KIND

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from ground import AT, DAY, key
+from trust_ground import AT, DAY, key
 
 from epimeter.errors import KeyStoreError, TrustError
 from epimeter.trust import key_file

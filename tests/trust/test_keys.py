@@ -1,9 +1,9 @@
 import contextlib
 
 import pytest
-from ground import AT, DAY, ORIGIN, key
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT, DAY, ORIGIN, key
 
 from epimeter.errors import KeyStoreError, VerificationError
 from epimeter.trust.key_ring import KeyRecord, KeyRing, Revocation

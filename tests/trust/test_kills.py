@@ -9,8 +9,8 @@ import time
 
 import pytest
 from certificates import FOUND, SUBJECT
-from ground import AT
-from test_registry import SECRET, policy, quick_keys  # noqa: F401
+from test_issuer import SECRET, policy, quick_keys  # noqa: F401
+from trust_ground import AT
 
 from epimeter.trust.audit import audit
 from epimeter.trust.canonical import canonical_json, from_base64

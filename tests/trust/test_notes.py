@@ -3,9 +3,9 @@
 import base64
 
 import pytest
-from ground import AT, DAY, LOG_KEY, ORIGIN, POLICY, flips, key, witness
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT, DAY, LOG_KEY, ORIGIN, POLICY, flips, key, witness
 
 from epimeter.errors import VerificationError
 from epimeter.trust.checkpoint import (

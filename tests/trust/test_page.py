@@ -27,8 +27,8 @@ from certificates import (
     signed,
     status_list,
 )
-from ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 from test_attacks import cosigned
+from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 
 from epimeter.trust.canonical import canonical_json, to_base64, to_base64url, to_moment
 from epimeter.trust.note import NoteKey

@@ -2,9 +2,9 @@ import gzip
 import tracemalloc
 
 import pytest
-from ground import AT, DAY, key
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import AT, DAY, key
 
 from epimeter.errors import VerificationError
 from epimeter.trust.canonical import from_base64url, to_base64url

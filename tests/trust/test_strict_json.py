@@ -3,9 +3,9 @@ import json
 import time
 
 import pytest
-from ground import flips
 from hypothesis import given
 from hypothesis import strategies as st
+from trust_ground import flips
 
 from epimeter.errors import VerificationError
 from epimeter.trust.canonical import canonical_json, load_canonical

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from ground import AT, DAY, ORIGIN, key, witness
+from trust_ground import AT, DAY, ORIGIN, key, witness
 
 from epimeter.errors import VerificationError
 from epimeter.trust.canonical import canonical_json, load_canonical

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from certificates import FOUND, SUBJECT
-from ground import AT, DAY
 from test_certificate import predictions
+from trust_ground import AT, DAY
 
 from epimeter.cli import main
 from epimeter.errors import InputError, KeyStoreError, LogError, TrustError
@@ -245,7 +245,7 @@ def test_a_folder_whose_making_was_interrupted_is_finished_the_next_time(tmp_pat
 
 SMALL_DISK = """
 import resource, sys
-from test_registry import *
+from test_issuer import *
 folder, limit = sys.argv[1], int(sys.argv[2])
 with Registry(folder) as registry:
     signers = registry.signers(SECRET, AT)
