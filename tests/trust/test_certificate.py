@@ -96,7 +96,7 @@ def test_a_pretty_certificate_is_refused_with_the_reason():
 
 def test_keys_given_by_hand_count_at_any_time():
     from certificates import ISSUER, STATUS
-    from ground import POLICY
+    from trust_ground import POLICY
 
     from epimeter.trust.verify import Trust
 
