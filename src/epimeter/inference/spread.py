@@ -57,7 +57,11 @@ class Evidence:
         if self.group is not None:
             influence = np.asarray(np.bincount(self.group, weights=influence), np.float64)
         units = len(influence)
-        return math.sqrt(math.fsum((influence**2).tolist()) * units / (units - 1)) / self.n_rows
+        size = float(np.abs(influence).max(initial=0.0))
+        if size == 0 or not math.isfinite(size):
+            return size
+        # In units of the largest, so that no square leaves the doubles.
+        return size * math.sqrt(math.fsum(((influence / size) ** 2).tolist()) * units / (units - 1)) / self.n_rows
 
     def inflation(self, influence: Floats) -> float:
         """How many times larger the variance is than if every row were independent."""
@@ -120,8 +124,9 @@ def skewed_ends(
     # Hall 1992, JRSS B 54: t is mapped to g(t) = t + a t^2/3 + a^2 t^3/27 + a/6 with a = skewness / sqrt(n).
     n = evidence.n_rows
     spread = error * math.sqrt(n)
-    third = math.fsum(((scores - own) ** 3).tolist()) / len(scores)
-    a = third / spread**3 / math.sqrt(n)
+    with np.errstate(over="ignore"):
+        third = math.fsum((((scores - own) / spread) ** 3).tolist()) / len(scores)
+    a = third / math.sqrt(n)
     if abs(a) < 1e-9:
         return centre - reach * error, centre + reach * error
 
