@@ -97,6 +97,8 @@ def score_ends(
     some, worth = evidence.sample(view)
     some = some.read_as(recipe.reading)
     scores = np.asarray(recipe.score(some, **dict(recipe.bound)), np.float64)
+    if worth.weight is not None:
+        scores = np.where(worth.weight > 0, scores, 0.0)  # a row without weight says nothing, also at infinity
     plain = worth.weight is None and worth.group is None
     if plain and bool(((scores == 0) | (scores == 1)).all()):
         low, high = wilson(mean.value, evidence.units, level)
