@@ -141,7 +141,8 @@ def skewed_ends(
 def _centre(scores: Floats, worth: Evidence) -> float:
     if worth.weight is None:
         return math.fsum(scores.tolist()) / len(scores)
-    return math.fsum((scores * worth.weight).tolist()) / math.fsum(worth.weight.tolist())
+    heavy = worth.weight > 0
+    return math.fsum((scores[heavy] * worth.weight[heavy]).tolist()) / math.fsum(worth.weight.tolist())
 
 
 def _mean_at(mean: Mean, value: float) -> Mean:
@@ -188,6 +189,8 @@ def sums_ends(
     some, worth = evidence.sample(view)
     some = some.read_as(recipe.reading)
     rows = np.asarray(recipe.score(some, **dict(recipe.bound)), np.float64).reshape(some.n_rows, -1)
+    if worth.weight is not None:
+        rows = np.where(worth.weight[:, None] > 0, rows, 0.0)
     value, slopes = compute(_sums_at(sums, means)), []
     for column in range(len(means)):
         step = 1e-6 * max(abs(float(means[column])), 1e-3)
