@@ -43,6 +43,8 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise InputError(f"{name} must be a vector or a matrix; its rows have different lengths", field=name) from None
+    if array.dtype == object and array.ndim == 0:
+        raise InputError(f"{name} must be a vector or a matrix; got {values!r:.60}", field=name)
     if array.dtype == object and array.size:
         array = _settled(array, name)
     return array

@@ -12,9 +12,10 @@ import numpy as np
 from epimeter.card import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.point.brier import square_errors
-from epimeter.summaries import Bins, BinTotals, MeanOf, Rows, fixed, paired
+from epimeter.summaries import Bins, BinTotals, Rows, fixed, paired
 from epimeter.summaries.bins import Sums
 from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.sums import SumsOf
 from epimeter.views import Binary, Multiclass, Reading, View
 
 
@@ -119,5 +120,6 @@ def wcr(view: Multiclass) -> float:
 )
 def gebel_cal(view: Multiclass) -> float:
     """Geometric mean of the well-calibration ratio and of one minus the root of the Brier score."""
-    brier = float(MeanOf(square_errors, "classes").of(view).value) / view.n_classes
+    # The root of a small mean needs its last digits, so the sum is the fine one.
+    brier = float(SumsOf(square_errors, "classes").of(view).mean[0]) / view.n_classes
     return math.sqrt(max(0.0, 1 - math.sqrt(brier)) * max(0.0, wcr.compute(view)))
