@@ -66,7 +66,9 @@ class Parameter:
 
     def settled(self, value: Any) -> Any:
         """A value in its own type: 10.0 where a whole number is meant is 10, "inf" where a number is meant is infinite."""
-        if isinstance(value, str) and value in ("inf", "-inf") and float in self.kinds:  # JSON has no other way to say it
+        if (
+            isinstance(value, str) and value in ("inf", "-inf") and float in self.kinds
+        ):  # JSON has no other way to say it
             return float(value)
         whole = int in self.kinds and float not in self.kinds
         if whole and isinstance(value, float | np.number) and math.isfinite(value) and value == math.floor(value):

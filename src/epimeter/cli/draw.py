@@ -49,7 +49,7 @@ def draw(
     epimeter draw predictions.csv --curve isotonic -o corp.svg
     epimeter draw predictions.csv --curve reliability --binning mass --bins 15 --set draws=999 -o out.pdf
     epimeter draw predictions.csv --curve cumulative --json
-    """  # noqa: D301 (click reads the backspace)
+    """
     from epimeter.draw.canvas import format_of, require_matplotlib
 
     if not as_json:
