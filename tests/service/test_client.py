@@ -57,8 +57,8 @@ def test_a_refusal_has_all_that_the_service_says(client, service):
         client.evaluate([1], [1.5], model_id="c")
     assert refusal.value.status == 422 and refusal.value.kind == "invalid" and refusal.value.trace
     assert refusal.value.errors[0]["pointer"] == "/rows/0/confidence"
-    with pytest.raises(ServiceError) as refusal:
-        epimeter.Client(service.url, "onto_live_x").usage()
+    with epimeter.Client(service.url, "onto_live_x") as wrong, pytest.raises(ServiceError) as refusal:
+        wrong.usage()
     assert refusal.value.status == 401
     with pytest.raises(InputError):
         epimeter.Client("ftp://x")

@@ -85,6 +85,9 @@ def storm(made, client_key, organization, kills, pause, workers=4):
     with futures.ThreadPoolExecutor(workers) as pool:
         running_ = [pool.submit(client, number) for number in range(workers)]
         for _ in range(kills):
+            before, end = len(told), time.monotonic() + 30
+            while len(told) == before and time.monotonic() < end:  # so that every life of the server is under load
+                time.sleep(0.01)
             time.sleep(random.uniform(*pause))
             made.kill()
             made.start()
@@ -103,20 +106,12 @@ def storm(made, client_key, organization, kills, pause, workers=4):
     return len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_kill_9_under_load_loses_nothing_and_counts_nothing_twice(kind, tmp_path, request):
     url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
     with running(tmp_path, url) as made, made.tenant("Storm", "CRITICAL") as client:
-        assert storm(made, client.key["key"], client.organization, 3, (0.5, 1.5)) > 0
-        assert_logs_sound(made)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_kill_9_a_hundred_times(kind, tmp_path, request):
-    url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
-    with running(tmp_path, url) as made, made.tenant("Storm", "CRITICAL") as client:
-        assert storm(made, client.key["key"], client.organization, 50, (0.1, 1.0)) > 0
+        assert storm(made, client.key["key"], client.organization, 20, (0.0, 0.5)) >= 20
         assert_logs_sound(made)
 
 
