@@ -202,11 +202,12 @@ def _bca_places(value: float, drawn: Floats, alpha: float, left_out: list[Floats
 
 def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
     """The statistic without each thing that is drawn, stratum by stratum."""
+    # A stratum of one thing has u = (n_s - 1)(...) = 0, whatever is left without it: nothing may be left.
+    strata = [stratum for stratum in plan.strata() if len(stratum) > 1]
     atoms = statistic.atoms(view) if plan.start is None else None
     if atoms is None:
         return [
-            np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum])
-            for stratum in plan.strata()
+            np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum]) for stratum in strata
         ]
     everything = atoms.totals(np.ones(view.n_rows, np.int32), compiled=False)
     cell = np.repeat(np.arange(atoms.n_cells), np.diff(atoms.start))
@@ -217,7 +218,7 @@ def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
         totals[cell[place[row]]] -= atoms.columns[:, place[row]]
         return statistic.of_summary(atoms.assemble(totals))
 
-    return [np.array([without(int(plan.members[thing])) for thing in stratum]) for stratum in plan.strata()]
+    return [np.array([without(int(plan.members[thing])) for thing in stratum]) for stratum in strata]
 
 
 INTERVAL = (
