@@ -1,5 +1,6 @@
 """Migrations up and down with data in them, and what the repositories promise, on both databases."""
 
+import io
 import threading
 import time
 
@@ -203,7 +204,7 @@ def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
     data = bytes(range(256)) * 10_000
     with store.writing() as db:
         evaluations.add(db, **evaluation("eval_1", rows_kept=1, completed_at=100, status="completed"))
-        evaluations.keep_rows(db, "eval_1", data)
+        evaluations.keep_rows(db, "eval_1", io.BytesIO(data))
     with store.reading() as db:
         assert evaluations.kept_rows(db, "eval_1") == data
     with store.writing() as db:

@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from epimeter.errors import EpimeterError
 from epimeter.service import webhooks
 from epimeter.service.assessment import ENGINE, Assessed, assess
-from epimeter.service.bodies import encoded
-from epimeter.service.predictions import Columns, packed, to_records, unpacked_columns
+from epimeter.service.bodies import Body, encoded
+from epimeter.service.predictions import to_records, unpacked_columns
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
 from epimeter.standards.ers import SPEC_VERSION
@@ -42,9 +42,9 @@ def measure(given: Records, facts: Facts, at: int) -> Assessed:
 
 
 def accept(
-    db: Connection, order: Order, facts: Facts, columns: Columns, found: Assessed, at: int
+    db: Connection, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
 ) -> tuple[str, Evaluation]:
-    """Write an evaluation that is measured."""
+    """Write an evaluation that is measured; its rows only where they can be needed again."""
     number, attempt = _counted(db, order, facts, at)
     done = now()
     answer = _answer(number, facts, attempt, at, done, found)
@@ -60,16 +60,16 @@ def accept(
         status="completed",
         created_at=at,
         request=encoded(facts),
-        rows_kept=int(found.certifiable),
+        rows_kept=int(rows is not None),
         **_stored(found, answer, done),
     )
-    if found.certifiable:  # only such rows can be needed again
-        evaluations.keep_rows(db, number, packed(columns))
+    if rows is not None:
+        evaluations.keep_rows(db, number, rows.file)
     _tell(db, order.organization, order.key_id, "evaluation.completed", answer)
     return number, answer
 
 
-def queue(db: Connection, order: Order, facts: Facts, rows: bytes, at: int) -> tuple[str, Evaluation]:
+def queue(db: Connection, order: Order, facts: Facts, rows: Body, at: int) -> tuple[str, Evaluation]:
     """Write an evaluation that a worker will measure."""
     number, attempt = _counted(db, order, facts, at)
     evaluations.add(
@@ -86,7 +86,7 @@ def queue(db: Connection, order: Order, facts: Facts, rows: bytes, at: int) -> t
         request=encoded(facts),
         rows_kept=1,
     )
-    evaluations.keep_rows(db, number, rows)
+    evaluations.keep_rows(db, number, rows.file)
     job = jobs.add(db, organization=order.organization, kind="evaluate", subject=number, at=at)
     answer = _empty(number, facts, attempt, at, "queued", job=job)
     journal.note(

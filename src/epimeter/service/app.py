@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -36,6 +37,7 @@ from epimeter.store import jobs as work
 from epimeter.store.migrations import revision
 
 AREAS = (evaluations, registry, signal, keys, account, webhooks, trust, catalogue)
+PULSE = 0.01
 log = logging.getLogger("epimeter.service")
 
 
@@ -48,10 +50,12 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         crew.start()
+        pulse = asyncio.create_task(_pulse(gauges))
         try:
             yield
         finally:
             stopping.set()
+            pulse.cancel()
             await anyio.to_thread.run_sync(crew.stop)
 
     app = FastAPI(
@@ -78,6 +82,15 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
     app.add_middleware(Surroundings, gauges=gauges)
     _watch(gauges, app, store)
     return app
+
+
+async def _pulse(gauges: Gauges) -> None:
+    """Measure how late the event loop is, again and again."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + PULSE
+        await asyncio.sleep(PULSE)
+        gauges.most("loop_lag_seconds", loop.time() - due)
 
 
 def _watch(gauges: Gauges, app: FastAPI, store: Store) -> None:

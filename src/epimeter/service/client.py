@@ -185,7 +185,9 @@ class Client:
 
     def revoke(self, certificate_id: str, reason: str) -> None:
         """Revoke a certificate; everybody will see the reason."""
-        self._request("POST", f"/v1/certificates/{certificate_id}/revoke", None, msgspec.json.encode({"reason": reason}))
+        self._request(
+            "POST", f"/v1/certificates/{certificate_id}/revoke", None, msgspec.json.encode({"reason": reason})
+        )
 
     def registry(self, **wanted: str) -> Iterator[RegistryLine]:
         """The public registry, by organization, system_id, domain or level."""

@@ -62,7 +62,9 @@ def documented(
         elif code != 204:
             text = {"type": "string"}
             responses[code]["content"] = {one: {"schema": text} for one in media}
-    for name in dict.fromkeys([*problems, *(KEYED if scope else ()), *ALWAYS]):
+    # A wrong key is refused also where none is needed.
+    guarded = KEYED if scope else () if unguarded else ("unauthenticated",)
+    for name in dict.fromkeys([*problems, *guarded, *ALWAYS]):
         _add_problem(responses, name)
     extra: dict[str, Any] = {"x-scope": scope or "public"}
     extra["security"] = [{"apiKey": []}, {"bearer": []}] if scope else [{}, {"apiKey": []}]

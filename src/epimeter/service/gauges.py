@@ -20,6 +20,7 @@ class Gauges:
         self._seconds: dict[str, float] = defaultdict(float)
         self._buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
         self._counters: dict[str, int] = defaultdict(int)
+        self._largest: dict[str, float] = {}
         self._read: dict[str, Callable[[], float]] = {}
         self._begun = time.time()
 
@@ -35,6 +36,11 @@ class Gauges:
         """Count an event."""
         with self._lock:
             self._counters[name] += by
+
+    def most(self, name: str, value: float) -> None:
+        """Keep the largest value since Prometheus last asked."""
+        with self._lock:
+            self._largest[name] = max(value, self._largest.get(name, 0.0))
 
     def watch(self, name: str, read: Callable[[], float]) -> None:
         """A number that is read when Prometheus asks."""
@@ -57,6 +63,9 @@ class Gauges:
                 lines.append(f'epimeter_request_seconds_count{{route="{route}"}} {total}')
             for name, number in sorted(self._counters.items()):
                 lines += [f"# TYPE epimeter_{name}_total counter", f"epimeter_{name}_total {number}"]
+            for name, value in sorted(self._largest.items()):
+                lines += [f"# TYPE epimeter_{name} gauge", f"epimeter_{name} {value:.6f}"]
+            self._largest = dict.fromkeys(self._largest, 0.0)
         for name, read in sorted(self._read.items()):
             try:
                 value = read()

@@ -29,6 +29,8 @@ JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
 MEDIA_TYPES = (JSON, NDJSON, ARROW, PARQUET)
 KEYS = tuple(f'"{name}"'.encode() for name in COLUMNS)
+BATCH = 1 << 17
+"""Rows that are packed at a time."""
 NAMES = {"y_prob": "confidence", "y_true": "correct", "classes": "class"}
 
 _request = msgspec.json.Decoder(EvaluateRequest)
@@ -327,22 +329,20 @@ def _of_table(table: Any, settings: Settings) -> Columns:
     found = read_table(table, columns={"confidence": "confidence", "label": "correct"})
     if found.zoneless is not None:
         raise ReadError(f"timestamp must have a time zone; {found.zoneless} has none", field="timestamp")
-    n, known = table.num_rows, np.asarray(found.rows)
-    correct = np.full(n, 2, np.uint8)
-    correct[known] = found.label
-    confidence = np.zeros(n, np.float64)
-    confidence[known] = found.y_prob
+    n = table.num_rows
+    whole = found.n_rows == n  # then nothing has to be copied
+    known = None if whole else np.asarray(found.rows)
 
     def spread(column: Any, empty: Any) -> Any:
-        if column is None:
-            return None
+        if column is None or whole:
+            return column
         made = np.full(n, empty, np.asarray(column).dtype)
         made[known] = column
         return made
 
     return Columns(
-        confidence=confidence,
-        correct=correct,
+        confidence=spread(np.asarray(found.y_prob).astype(np.float64, copy=False), 0.0),
+        correct=spread(np.asarray(found.label).astype(np.uint8, copy=False), 2),
         timestamp=spread(found.timestamp, np.datetime64("NaT", "us")),
         ground_truth_source=spread(found.ground_truth_source, None),
         class_=spread(found.class_of, None),
@@ -440,8 +440,8 @@ def _refuse_many(n_rows: int, settings: Settings) -> None:
         raise Problem("too-large", f"a body must have at most {settings.max_rows:,} rows; it has {n_rows:,} or more")
 
 
-def packed(columns: Columns) -> bytes:
-    """Columns as bytes to keep: an Arrow stream under zstd."""
+def packed(columns: Columns, folder: str) -> Body:
+    """Columns as bytes to keep, an Arrow stream under zstd; on the disk when they are many."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -450,11 +450,12 @@ def packed(columns: Columns) -> bytes:
         column = getattr(columns, name)
         if column is not None:
             arrays[name] = pa.array(column.tolist()) if column.dtype == object else column
-    sink = pa.BufferOutputStream()
+    made = Body(folder)
     table = pa.table(arrays)
-    with ipc.new_stream(sink, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(table)
-    made: bytes = sink.getvalue().to_pybytes()
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with ipc.new_stream(pa.PythonFile(made.file, "w"), table.schema, options=options) as stream:
+        stream.write_table(table, max_chunksize=BATCH)
+    made.file.seek(0)
     return made
 
 

@@ -14,13 +14,18 @@ from typing import Any
 
 import uvicorn
 
+from epimeter.service import acceptance
 from epimeter.service.app import create_admin, create_app
+from epimeter.service.bodies import Body
 from epimeter.service.ledger import Ledger
+from epimeter.service.predictions import NDJSON, packed, read, to_records
+from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
 from epimeter.store import Store, journal, organizations
 from epimeter.store.migrations import migrate
-from epimeter.store.moments import new_id, now
+from epimeter.store.moments import moment, new_id, now
+from epimeter.summaries import fast
 
 Say = Callable[[str], None]
 OPERATOR = "Operator"
@@ -42,6 +47,7 @@ def run(settings: Settings, *, say: Say = print) -> None:
             migrate(store)
             ledger = Ledger(settings.folder / "registry", settings.issuer, secrets.passphrase)
             ledger.check()
+            warm(settings)
             first = first_key(store, secrets)
             if first is not None:
                 say(f"administrator key, shown this once: {first}")
@@ -50,6 +56,18 @@ def run(settings: Settings, *, say: Say = print) -> None:
             if ledger is not None:
                 ledger.close()
             store.close()
+
+
+def warm(settings: Settings) -> None:
+    """Load and compile beforehand what the first large evaluation would otherwise stall the service with."""
+    at = now()
+    body = Body(str(settings.folder))
+    body.add(b'{"confidence":0.5,"correct":true}\n{"confidence":0.25,"correct":false}\n')
+    columns = read(body, NDJSON, settings)
+    acceptance.measure(to_records(columns, moment(at)), Facts(model_id="warm", domain="general"), at)
+    packed(columns, str(settings.folder)).close()
+    body.close()
+    fast.load()
 
 
 def _alone(lock: Any, settings: Settings) -> None:

@@ -7,7 +7,8 @@ a crash all of them are there or none.
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import count
+from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
@@ -110,10 +111,12 @@ def page(
     return list(db.execute(query).mappings())
 
 
-def keep_rows(db: Connection, evaluation: str, data: bytes | memoryview) -> None:
-    """Keep an evaluation's rows, in parts."""
-    for part, start in enumerate(range(0, len(data), PART)):
-        piece = bytes(data[start : start + PART])
+def keep_rows(db: Connection, evaluation: str, file: BinaryIO) -> None:
+    """Keep an evaluation's rows, part by part."""
+    for part in count():
+        piece = file.read(PART)
+        if not piece:
+            return
         db.execute(insert(rows).values(evaluation=evaluation, part=part, data=piece))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
 from typing import Annotated, Any
 
 import anyio
@@ -155,18 +156,21 @@ def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fac
     order = Order(organization=caller.organization, key_id=caller.key_id, quota=caller.quota)
     given = to_records(columns, today())
     if columns.n_rows > settings.rows_at_once:
-        rows = packed(columns)
+        many = packed(columns, str(settings.folder))
 
         def queued(db: Any) -> tuple[int, bytes, str | None]:
-            number, made = acceptance.queue(db, order, said, rows, at)
+            with closing(many):
+                number, made = acceptance.queue(db, order, said, many, at)
             return 202, encoded(made), f"/v1/evaluations/{number}"
 
         return queued
     found = acceptance.measure(given, said, at)
     request.app.state.gauges.count("rows", columns.n_rows)
+    kept = packed(columns, str(settings.folder)) if found.certifiable else None
 
     def accepted(db: Any) -> tuple[int, bytes, str | None]:
-        number, made = acceptance.accept(db, order, said, columns, found, at)
+        with nullcontext() if kept is None else closing(kept):
+            number, made = acceptance.accept(db, order, said, kept, found, at)
         return 200, encoded(made), f"/v1/evaluations/{number}"
 
     return accepted
