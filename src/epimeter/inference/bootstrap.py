@@ -171,27 +171,55 @@ def ends(value: float, drawn: Floats, level: float, method: Method, jackknife: A
         low, high = _bca_places(value, drawn, alpha, jackknife())
     else:
         low, high = alpha / 2, 1 - alpha / 2
-    with np.errstate(invalid="ignore"):
-        quantiles = np.quantile(drawn, [low, high])
+    first, last = quantile(drawn, low), quantile(drawn, high)
     if method == "basic":
-        return 2 * value - float(quantiles[1]), 2 * value - float(quantiles[0])
-    return float(quantiles[0]), float(quantiles[1])
+        return _mirrored(value, last), _mirrored(value, first)
+    return first, last
+
+
+def quantile(drawn: Floats, share: float) -> float:
+    """Linear between order statistics at (R - 1) share; two that are equal, infinite ones too, have nothing between."""
+    ordered = np.sort(drawn)
+    place = (len(ordered) - 1) * share
+    below = min(int(place), len(ordered) - 1)
+    above = min(below + 1, len(ordered) - 1)
+    left, right = float(ordered[below]), float(ordered[above])
+    part = place - below
+    if left == right or part == 0:
+        return left
+    return left + part * (right - left)
+
+
+def _mirrored(value: float, end: float) -> float:
+    """2 value - end; an infinite value has no finite end on the side where the replicates are infinite too."""
+    return value if math.isinf(value) else 2 * value - end
 
 
 def _bca_places(value: float, drawn: Floats, alpha: float, left_out: list[Floats]) -> tuple[float, float]:
     """Efron 1987: quantiles moved by the bias z_0 and the acceleration of the jackknife."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
     number = len(drawn)
-    share = ((drawn < value).sum() + 0.5 * (drawn == value).sum()) / number
+    slack = 1e-10 * max(1.0, abs(value)) if math.isfinite(value) else 0.0  # rounding must not change a count
+    with np.errstate(invalid="ignore"):
+        same = (np.abs(drawn - value) <= slack) | (drawn == value)
+    share = (((drawn < value) & ~same).sum() + 0.5 * same.sum()) / number
     z0 = float(ndtri(np.clip(share, 1 / (2 * number), 1 - 1 / (2 * number))))
     cubes = squares = 0.0
     for theta in left_out:
         size = len(theta)
+        if not np.isfinite(theta).all():  # no skewness can be told where leaving out a row is infinite
+            return _bca_ends(z0, 0.0, alpha)
         u = (size - 1) * (theta.mean() - theta)
         cubes += float((u**3).sum()) / size**3
         squares += float((u**2).sum()) / size**2
-    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    return _bca_ends(z0, cubes / (6 * squares**1.5) if squares > 0 else 0.0, alpha)
+
+
+def _bca_ends(z0: float, acceleration: float, alpha: float) -> tuple[float, float]:
+    """Where the ends lie among the replicates."""
+    from scipy.special import ndtr, ndtri
+
     places = []
     for q in (alpha / 2, 1 - alpha / 2):
         w = z0 + float(ndtri(q))
@@ -207,7 +235,8 @@ def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
     atoms = statistic.atoms(view) if plan.start is None else None
     if atoms is None:
         return [
-            np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum]) for stratum in strata
+            np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum])
+            for stratum in strata
         ]
     everything = atoms.totals(np.ones(view.n_rows, np.int32), compiled=False)
     cell = np.repeat(np.arange(atoms.n_cells), np.diff(atoms.start))

@@ -50,7 +50,8 @@ class Nest:
     def of(cls, prob: Floats, scales: int) -> Nest:
         order = np.argsort(prob, kind="stable")
         ordered = prob[order]
-        index = np.minimum(np.floor(ordered * 2.0**scales), 2.0**scales - 1)
+        # From 54 scales on 2^scales - 1 is no double: the largest one below 2^scales stands for the last bin.
+        index = np.minimum(np.floor(ordered * 2.0**scales), min(2.0**scales - 1, np.nextafter(2.0**scales, 0)))
         size = np.ones(len(prob))
         starts, sizes = [], []
         for _ in range(scales):

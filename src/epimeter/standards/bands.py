@@ -81,8 +81,8 @@ def number(value: float, name: str, low: float, high: float, remedy: str = "") -
         made = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number; got {value!r:.40}", field=name) from None
-    if not low <= made <= high:
-        span = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"at least {low:g}"
+    if not (low <= made <= high and math.isfinite(made)):
+        span = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"finite and at least {low:g}"
         raise InputError(f"{name} must be {span}; got {made:g}" + (f". {remedy}" if remedy else ""), field=name)
     return made
 

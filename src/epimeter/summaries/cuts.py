@@ -28,7 +28,7 @@ class Pieces(NamedTuple):
 def width_index(prob: NDArray[Any], bins: int) -> Indices:
     """Index min(floor(p * bins), bins - 1): the last bin is closed, 0.3 of ten bins is the fourth."""
     index = (prob.astype(np.float64, copy=False) * bins).astype(np.intp)
-    return np.minimum(index, bins - 1, out=index)
+    return np.asarray(np.minimum(index, bins - 1))
 
 
 def mass_borders(n_rows: int, bins: int) -> Indices:

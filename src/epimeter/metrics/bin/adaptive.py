@@ -182,7 +182,7 @@ def drawn_tails(view: View, levels: int, alpha: float, draws: int, seed: int) ->
 
 def drawn_scales(true: Floats, prob: Floats, levels: int) -> Floats:
     """D_l of each row of outcomes, l = 1..levels, for sorted confidences; coarse bins joined from fine ones."""
-    index = np.minimum(np.floor(prob * 2.0**levels), 2.0**levels - 1)
+    index = np.minimum(np.floor(prob * 2.0**levels), min(2.0**levels - 1, np.nextafter(2.0**levels, 0)))
     found = np.zeros((len(true), levels))
     size, u, u2 = np.ones(len(prob)), true - prob, (true - prob) ** 2
     for level in range(levels - 1, -1, -1):
@@ -197,7 +197,7 @@ def drawn_scales(true: Floats, prob: Floats, levels: int) -> Floats:
 
 def dyadic_scales(rows: OrderedRows, levels: int) -> list[NullSums]:
     """Null sums with 2, 4, ..., 2^levels equal-width bins, non-empty ones only; coarse ones joined from fine ones."""
-    index = np.minimum(np.floor(rows.prob * 2.0**levels), 2.0**levels - 1)
+    index = np.minimum(np.floor(rows.prob * 2.0**levels), min(2.0**levels - 1, np.nextafter(2.0**levels, 0)))
     sums, scales = NullSums.of_rows(rows), []
     for _ in range(levels):
         starts = np.flatnonzero(np.concatenate([[True], index[1:] != index[:-1]]))

@@ -140,7 +140,9 @@ def cross_validated(levels: Levels, kernel: Kernel) -> float:
         without_zero, without_one = left_out(levels, float(width), kernel)
         missed = (levels.weight - levels.true) * without_zero**2 + levels.true * (1 - without_one) ** 2
         errors.append(np.sum(missed))
-    return float(grid[np.argmin(errors)])
+    # The first minimum wins, and rounding must not make another one the first.
+    least = min(errors)
+    return float(grid[next(i for i, e in enumerate(errors) if e <= least * (1 + 1e-12) + 1e-15 * levels.weight.sum())])
 
 
 def median_gap(points: Floats, weight: Floats) -> float:
