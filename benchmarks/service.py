@@ -155,9 +155,8 @@ def stall():
             begun = time.perf_counter()
             answer = client.post("/v1/evaluate", content=body, params=query, headers=headers)
             took = time.perf_counter() - begun
-            print(
-                f"50 MB of NDJSON: {answer.status_code} in {took:.2f} s, loop late by at most {lag():.0f} ms (quiet: {quiet:.0f} ms)"
-            )
+            late = lag()
+            print(f"50 MB of NDJSON: {answer.status_code} in {took:.2f} s, loop late by {late:.0f} ms (quiet: {quiet:.0f} ms)")
 
 
 def memory():
@@ -198,9 +197,8 @@ def memory():
             stop.set()
             thread.join()
             more = peak[0] - base
-            print(
-                f"{name:17} {len(body) / 1e6:5.1f} MB, arrays {arrays / 1e6:.0f} MB: +{more / 1e6:5.1f} MB, {more / arrays:.1f} times"
-            )
+            sizes = f"{len(body) / 1e6:5.1f} MB, arrays {arrays / 1e6:.0f} MB"
+            print(f"{name:17} {sizes}: +{more / 1e6:.1f} MB, {more / arrays:.1f} times")
 
 
 def wait(client, found):

@@ -216,6 +216,18 @@ def test_a_report_comes_in_the_form_asked_for(tenant, accept, kind, word):
     assert tenant.get(f"/v1/evaluations/{number}/report", headers={"accept": "image/png"}).status_code == 406
 
 
+def test_a_certifiable_evaluation_has_a_passport(tenant):
+    found = tenant.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()
+    path = f"/v1/evaluations/{found['evaluation_id']}/passport"
+    made = tenant.get(path).json()
+    assert made["system"]["system_id"] == "m"
+    assert made["evaluation"]["dataset_sha256"] in found["dataset"]["digest"]
+    answer = tenant.get(path, headers={"accept": "application/pdf"})
+    assert answer.headers["content-type"] == "application/pdf" and answer.content.startswith(b"%PDF")
+    few = tenant.post(PATH, json=ground.body(ground.columns(100))).json()["evaluation_id"]
+    assert tenant.get(f"/v1/evaluations/{few}/passport").status_code == 409
+
+
 def test_many_rows_become_a_job_that_is_done(tenant):
     made = ground.columns(20_000)
     answer = send(tenant, ground.arrow(made), ARROW)

@@ -16,6 +16,13 @@
 | acceptance    | an evaluation accepted: quota, attempt, result and audit entry in one commit   |
 | schemas       | what goes in and out, as types                                                 |
 | documents     | the OpenAPI document, made from the routes and the schemas                     |
+| renderings    | a stored report as JSON, text, Markdown or a page                              |
+| passports     | the passport of an evaluation, JSON and PDF                                    |
+| issuing       | from an evaluation to its certificate, once                                    |
+| badge         | level and status in a small picture                                            |
+| answers       | answers as bytes, and requests that may be sent twice                          |
+| examples      | examples of the OpenAPI document                                               |
+| server        | the process: secrets, database, keys, ports                                    |
 | paging        | cursors                                                                        |
 | workers       | threads that do jobs, make signals, deliver webhooks                           |
 | signal        | the global signal: committed at T, open to all an hour later                   |

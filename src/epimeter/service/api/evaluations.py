@@ -19,6 +19,7 @@ from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
 from epimeter.service.documents import content_of, documented
 from epimeter.service.paging import Cursor, Limit, cut, links, place
+from epimeter.service.passports import passport_of
 from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, packed, read, to_records, today
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import rendered
@@ -231,3 +232,20 @@ def report(request: Request, caller: Known, evaluation_id: str) -> Response:
     if row["report"] is None:
         raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
     return rendered(bytes(row["report"]), request.headers.get("accept", "*/*"))
+
+
+@area.get(
+    "/v1/evaluations/{evaluation_id}/passport",
+    summary="The epistemic passport of an evaluation",
+    description="JSON, or by the Accept header application/pdf; for evaluations that allow a certificate.",
+    **documented(
+        scope="evaluations:read",
+        problems=("not-found", "conflict", "not-acceptable"),
+        media=("application/json", "application/pdf"),
+    ),
+)
+def passport(request: Request, caller: Known, evaluation_id: str) -> Response:
+    row = found(request, caller, evaluation_id)
+    with request.app.state.store.reading() as db:
+        rows = evaluations.kept_rows(db, evaluation_id) if row["status"] == "completed" else b""
+    return passport_of(row, rows, caller.organization_name, request.headers.get("accept", "*/*"))
