@@ -156,7 +156,9 @@ def stall():
             answer = client.post("/v1/evaluate", content=body, params=query, headers=headers)
             took = time.perf_counter() - begun
             late = lag()
-            print(f"50 MB of NDJSON: {answer.status_code} in {took:.2f} s, loop late by {late:.0f} ms (quiet: {quiet:.0f} ms)")
+            print(
+                f"50 MB of NDJSON: {answer.status_code} in {took:.2f} s, loop late by {late:.0f} ms (quiet: {quiet:.0f} ms)"
+            )
 
 
 def memory():
@@ -237,7 +239,7 @@ async def _mixed(url, keys, clients, seconds, process):
                     if dice < 0.7:
                         kind, answer = (
                             "small",
-                            await client.get(["/v1/usage", "/v1/evaluations?limit=5", "/v1/plan"][number % 3]),
+                            await client.get(["/v1/usage", "/v1/evaluations?limit=5", "/v1/tiers"][number % 3]),
                         )
                     elif dice < 0.95:
                         kind = "evaluate"

@@ -233,12 +233,12 @@ def test_strangers_are_limited_by_their_address_whatever_their_headers_say(tmp_p
         with made.admin as admin:  # who has a key is not locked out by who has none
             assert admin.get("/v1/usage").status_code == 200
         with made.client() as nobody:
-            codes = [nobody.get("/v1/plan").status_code for _ in range(7)]
+            codes = [nobody.get("/v1/tiers").status_code for _ in range(7)]
             assert codes == [200] * 5 + [429] * 2
             assert nobody.get("/healthz").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/v1/plan", "/healthz", "/v1/registry", "/openapi.json", "/log/checkpoint"])
+@pytest.mark.parametrize("path", ["/v1/tiers", "/healthz", "/v1/registry", "/openapi.json", "/log/checkpoint"])
 def test_public_pages_need_no_key(service, path):
     with service.client() as nobody:
         assert nobody.get(path).status_code == 200

@@ -104,3 +104,24 @@ def test_it_waits_as_long_as_it_is_told():
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_the_command_sends_a_file_and_writes_the_certificate(service, tenant, tmp_path):
+    import json
+    import subprocess
+    import sys
+
+    file, certificate = tmp_path / "p.ndjson", tmp_path / "c.json"
+    file.write_bytes(ground.ndjson(ground.columns(2000)))
+    command = [sys.executable, "-m", "epimeter", "submit", str(file), "--server", service.url, "--model-id", "cli"]
+    environment = {"PATH": "", "EPIMETER_KEY": tenant.key["key"]}
+    done = subprocess.run(
+        [*command, "--model-version", "1", "--certificate", str(certificate), "--require", "L1"],
+        env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(certificate.read_bytes())["subject"]["system_id"] == "cli"
+    assert json.loads(done.stdout)["certifiable"]
+    file.write_bytes(b'{"confidence":0.95,"correct":false}\n' * 10)
+    done = subprocess.run([*command, "--require", "L3"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "is required" in done.stderr

@@ -47,6 +47,7 @@ def test_every_endpoint_that_was_promised_is_there(openapi):
         "/v1/webhooks": "post",
         "/v1/metrics": "get",
         "/v1/plan": "get",
+        "/v1/tiers": "get",
         "/healthz": "get",
         "/readyz": "get",
         "/v1/auth/api-keys": "post",
@@ -146,9 +147,19 @@ def test_health_and_numbers_for_prometheus(service, tenant):
     assert tenant.organization not in text and tenant.key["id"] not in text
 
 
-def test_plans_are_those_of_the_standard(service):
+def test_a_plan_says_how_many_rows_make_a_verdict_firm(tenant):
+    found = tenant.get("/v1/plan", params={"expected_ece": 0.06, "level": "L2", "domain": "medical"}).json()
+    assert found["rows"] >= 1000 and [need["name"] for need in found["needs"]] == ["ece"]
+    near = tenant.get("/v1/plan", params={"expected_ece": 0.149, "expected_u_recall": 62, "level": "L2"}).json()
+    assert near["rows"] > found["rows"] and len(near["needs"]) == 3
+    assert tenant.get("/v1/plan", params={"expected_ece": 0.15, "level": "L2"}).json()["rows"] is None
+    for wrong in ({}, {"expected_ece": 2}, {"expected_ece": 0.1, "level": "L9"}, {"expected_ece": "nan"}):
+        assert tenant.get("/v1/plan", params=wrong).status_code == 422
+
+
+def test_tiers_are_those_of_the_standard(service):
     with service.client() as nobody:
-        found = {one["tier"]: one for one in nobody.get("/v1/plan").json()["items"]}
+        found = {one["tier"]: one for one in nobody.get("/v1/tiers").json()["items"]}
     assert {tier: (one["requests_per_minute"], one["evaluations_per_month"]) for tier, one in found.items()} == {
         "OPEN": (10, 100),
         "STANDARD": (500, 10_000),

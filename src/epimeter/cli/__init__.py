@@ -29,6 +29,7 @@ COMMANDS = {
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
     "serve": "epimeter.cli.serve",
+    "submit": "epimeter.cli.submit",
     "keys": "epimeter.cli.keys",
     "preregister": "epimeter.cli.preregister",
     "certify": "epimeter.cli.certify",

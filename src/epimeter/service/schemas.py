@@ -266,7 +266,25 @@ class Usage(Struct, frozen=True, kw_only=True):
     months: list[MonthUse]
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class PlanNeed(Struct, frozen=True):
+    """Rows that one number needs to be clear of its limits; null where it is expected to lie on one."""
+
+    name: str
+    expected: float
+    nearest: float | None
+    rows: int | None
+
+
+class SamplePlan(Struct, frozen=True, kw_only=True):
+    """Rows that make the whole verdict firm, the minimum of the standard included; null where no number would do."""
+
+    rows: int | None
+    power: float
+    confidence: float
+    needs: list[PlanNeed]
+
+
+class TierLine(Struct, frozen=True, kw_only=True):
     """A tier: what it allows. Metrics are the same for all (ERS 8.2)."""
 
     tier: str
@@ -275,10 +293,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     signal_delay_seconds: float
 
 
-class Plans(Struct, frozen=True):
+class Tiers(Struct, frozen=True):
     """All tiers."""
 
-    items: list[Plan]
+    items: list[TierLine]
 
 
 class JobLine(Struct, frozen=True, kw_only=True):

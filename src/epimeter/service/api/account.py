@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Query, Request
@@ -14,9 +14,10 @@ from epimeter.service.access import Known
 from epimeter.service.answers import answer
 from epimeter.service.documents import documented
 from epimeter.service.paging import Limit, links
+from epimeter.service.planning import planned
 from epimeter.service.problems import Problem
 from epimeter.service.rates import TIERS
-from epimeter.service.schemas import AuditLine, AuditPage, JobLine, MonthUse, Plan, Plans, Usage
+from epimeter.service.schemas import AuditLine, AuditPage, JobLine, MonthUse, SamplePlan, TierLine, Tiers, Usage
 from epimeter.store import evaluations, jobs, journal
 from epimeter.store.moments import micros, month_of, now, written
 
@@ -46,20 +47,46 @@ def usage(request: Request, caller: Known) -> Response:
     )
 
 
-@area.get("/v1/plan", summary="The tiers", **documented(gives=Plans))
-def plan(request: Request) -> Response:
+@area.get("/v1/tiers", summary="The tiers", **documented(gives=Tiers))
+def tiers(request: Request) -> Response:
     delay = request.app.state.settings.open_delay
+    lines = [
+        TierLine(
+            tier=tier,
+            requests_per_minute=minute,
+            evaluations_per_month=month,
+            signal_delay_seconds=delay if tier == "OPEN" else 0.0,
+        )
+        for tier, (minute, month) in TIERS.items()
+    ]
+    return answer(Tiers(lines))
+
+
+@area.get(
+    "/v1/plan",
+    summary="How many rows make a verdict firm",
+    description="For what is expected: ECE, and U-Recall in percent; without a level the limits of all levels count.",
+    **documented(gives=SamplePlan, scope="evaluations:read"),
+)
+def plan(
+    request: Request,
+    expected_ece: Annotated[float, Query(ge=0, le=1)],
+    expected_u_recall: Annotated[float | None, Query(ge=0, le=100)] = None,
+    level: Annotated[Literal["L1", "L2", "L3"] | None, Query()] = None,
+    domain: Annotated[Literal["medical", "legal", "financial", "code", "general"], Query()] = "general",
+    accuracy: Annotated[float, Query(ge=0, le=1)] = 0.8,
+    power: Annotated[float, Query(ge=0.5, le=0.999)] = 0.9,
+    confidence: Annotated[float, Query(ge=0.5, le=0.999)] = 0.95,
+) -> Response:
     return answer(
-        Plans(
-            [
-                Plan(
-                    tier=tier,
-                    requests_per_minute=minute,
-                    evaluations_per_month=month,
-                    signal_delay_seconds=delay if tier == "OPEN" else 0.0,
-                )
-                for tier, (minute, month) in TIERS.items()
-            ]
+        planned(
+            ece=expected_ece,
+            u_recall=expected_u_recall,
+            level=level,
+            domain=domain,
+            accuracy=accuracy,
+            power=power,
+            confidence=confidence,
         )
     )
 

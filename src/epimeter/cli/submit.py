@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter submit FILE --server URL``: predictions to a service, and back the answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--server", required=True, envvar="EPIMETER_SERVER", help="Address of the service.  [EPIMETER_SERVER]")
+@click.option("--key", envvar="EPIMETER_KEY", help="API key; better in the environment.  [EPIMETER_KEY]")
+@click.option("--model-id", required=True, help="The system whose predictions these are.")
+@click.option("--model-version", help="Its version; a certificate names it.")
+@click.option("--domain", default="general", show_default=True, help="medical, legal, financial, code or general.")
+@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
+@click.option("--certificate", type=click.Path(dir_okay=False), help="Ask for the certificate and write it here.")
+@click.option("--require", "level", type=click.Choice(["L1", "L2", "L3"]), help="Exit 1 when a lower level is earned.")
+def submit(
+    file: str,
+    server: str,
+    key: str | None,
+    model_id: str,
+    model_version: str | None,
+    domain: str,
+    columns: tuple[str, ...],
+    kind: str | None,
+    preregistration: str | None,
+    certificate: str | None,
+    level: str | None,
+) -> None:
+    r"""Send the predictions in FILE to a service and print its answer.
+
+    \b
+    epimeter submit predictions.parquet --server https://registry.example --model-id triage --domain medical
+    epimeter submit predictions.csv --server http://127.0.0.1:8600 --model-id m --certificate m.json --require L2
+    """
+    from epimeter.readers import read
+    from epimeter.service.client import Client
+
+    roles = {role: name for role, _, name in (column.partition("=") for column in columns)}
+    table = read(file, columns=roles or None, format=kind)
+    if table.confidence is None:
+        raise click.UsageError("the service takes one confidence a row; FILE has class probabilities")
+    with Client(server, key) as client:
+        found = client.evaluate(
+            table.label,
+            table.confidence,
+            model_id=model_id,
+            model_version=model_version,
+            domain=domain,
+            timestamp=table.timestamp,
+            id=table.id,
+            unknown=table.unknown,
+            preregistration=preregistration,
+        )
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
+        if certificate is not None:
+            Path(certificate).write_bytes(client.certify(found.evaluation_id))
+            click.echo(f"wrote {certificate}", err=True)
+    earned = "NONE" if found.compliance is None else found.compliance.level
+    order = ("NONE", "L1", "L2", "L3")
+    if level is not None and order.index(earned) < order.index(level):
+        click.echo(f"epimeter: level {level} is required; {earned} was earned", err=True)
+        raise click.exceptions.Exit(1)
