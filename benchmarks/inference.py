@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -110,9 +110,10 @@ def speed(peers):
     few = view(y[:5000], p[:5000])  # loads the compiled loops
     bootstrapped([few], ece, scheme(5000, None, None), 1000, 0)
     redrawn(few, three, 1000, 0, False)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    bootstrapped([given], ece, everything, DRAWS, 0)
-    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    tracemalloc.start()
+    bootstrapped([given], ece, everything, 60, 0)
+    memory = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
     contenders = {
         "one": lambda: bootstrapped([given], ece, everything, DRAWS, 0),
         "many": lambda: bootstrapped([given], binned, everything, DRAWS, 0),

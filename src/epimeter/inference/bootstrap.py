@@ -40,11 +40,12 @@ class Bootstrap(Result):
 class Scheme:
     """What is drawn: rows within strata, or whole groups of rows.
 
-    `members` lists the things drawn, stratum after stratum; place j of a replicate draws one of the `size[j]` things
-    from `offset[j]` on. A thing is a row, or with `groups` all rows from `start[thing]` to `start[thing + 1]`.
+    `members` lists the things drawn, stratum after stratum (None: every row, in order); place j of a replicate draws
+    one of the `size[j]` things from `offset[j]` on. A thing is a row, or with `groups` all rows from `start[thing]` to
+    `start[thing + 1]`.
     """
 
-    members: NDArray[np.int64]
+    members: NDArray[np.int64] | None
     offset: NDArray[np.int64]
     size: NDArray[np.int64]
     start: NDArray[np.int64] | None
@@ -73,6 +74,8 @@ class Scheme:
     def rows(self, part: slice, uniform: Floats) -> NDArray[np.int64]:
         """The rows that these random numbers draw."""
         things = self.offset[part] + (uniform * self.size[part]).astype(np.int64)
+        if self.members is None:
+            return np.asarray(things)
         if self.start is None:
             return np.asarray(self.members[things])
         count = self.start[things + 1] - self.start[things]
@@ -86,12 +89,17 @@ class Scheme:
 
     def without(self, thing: int) -> NDArray[np.int64]:
         """All rows but those of one thing, in their order."""
-        keep = np.ones(len(self.members), bool)
+        members = np.arange(self.width) if self.members is None else self.members
+        keep = np.ones(len(members), bool)
         if self.start is None:
             keep[thing] = False
         else:
             keep[self.start[thing] : self.start[thing + 1]] = False
-        return np.sort(self.members[keep])
+        return np.sort(members[keep])
+
+    def row_of(self, thing: int) -> int:
+        """The row that a thing is, where things are rows."""
+        return thing if self.members is None else int(self.members[thing])
 
 
 def scheme(n_rows: int, stratify: Any, groups: Any) -> Scheme:
@@ -107,7 +115,7 @@ def scheme(n_rows: int, stratify: Any, groups: Any) -> Scheme:
             raise UndefinedMetricError(f"resampling groups needs at least 2 of them; got {number}")
         return Scheme(order, np.zeros(number, np.int64), np.full(number, number), start)
     if stratify is None:
-        return Scheme(np.arange(n_rows), np.zeros(n_rows, np.int64), np.full(n_rows, n_rows), None)
+        return Scheme(None, np.broadcast_to(np.int64(0), n_rows), np.broadcast_to(np.int64(n_rows), n_rows), None)
     label = _labels(stratify, n_rows, "stratify")
     order = np.argsort(label, kind="stable")
     size = np.bincount(label)
@@ -247,7 +255,7 @@ def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
         totals[cell[place[row]]] -= atoms.columns[:, place[row]]
         return statistic.of_summary(atoms.assemble(totals))
 
-    return [np.array([without(int(plan.members[thing])) for thing in stratum]) for stratum in strata]
+    return [np.array([without(plan.row_of(int(thing))) for thing in stratum]) for stratum in strata]
 
 
 INTERVAL = (

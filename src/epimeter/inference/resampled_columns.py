@@ -40,9 +40,10 @@ def column_interval(
         plan, redraw = _images(named)
     else:
         plan, redraw = _rows(metric, named, groups)
+    n_things = plan.width if plan.members is None else len(plan.members)
 
     def one(replicate: int) -> float:
-        _, chosen = plan.draw(seed, replicate, len(plan.members), in_order=True, compiled=False)
+        _, chosen = plan.draw(seed, replicate, n_things, in_order=True, compiled=False)
         return _headline(metric(**(named | redraw(chosen))))
 
     drawn = np.array([one(replicate) for replicate in range(draws)])

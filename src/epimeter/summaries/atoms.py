@@ -44,12 +44,17 @@ class Atoms:
         assemble: Callable[[Integers], Any],
     ) -> Atoms:
         """Atoms from the cell and the columns of each row."""
-        table = np.stack([np.asarray(column, np.int32) for column in columns])
+        order = None if cell is None else np.argsort(cell, kind="stable")
+        table = np.empty((len(columns), len(columns[0])), np.int32)
+        for row, column in zip(table, columns, strict=True):
+            if order is not None and column.dtype == np.int32:
+                np.take(column, order, out=row, mode="clip")  # straight into the table: no copy between
+            else:
+                row[:] = column if order is None else column[order]
         if cell is None:
             return cls(None, np.array([0, table.shape[1]]), table, assemble)
-        order = np.argsort(cell, kind="stable")
         start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
-        return cls(order, start, np.ascontiguousarray(table[:, order]), assemble)
+        return cls(order, start, table, assemble)
 
     @property
     def n_cells(self) -> int:
@@ -78,9 +83,9 @@ class Atoms:
         return np.stack(made, axis=1).astype(np.int64)
 
 
-def halves(steps: Integers) -> tuple[Integers, Integers]:
+def halves(steps: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Steps of 2^-44 as two numbers of 22 bits and a sign, so that many of them can be added."""
-    return steps >> HALF, steps & _LOW
+    return (steps >> HALF).astype(np.int32), (steps & _LOW).astype(np.int32)
 
 
 def whole(high: Integers, low: Integers) -> Fixed:
