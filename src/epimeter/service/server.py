@@ -37,6 +37,8 @@ def run(settings: Settings, *, say: Say = print) -> None:
         level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
     )
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    # Threads that measure let go of the interpreter sooner, so that small calls do not wait for large ones.
+    sys.setswitchinterval(0.001)
     secrets = prepare(settings)
     with (settings.folder / "serve.lock").open("a") as lock:
         _alone(lock, settings)
