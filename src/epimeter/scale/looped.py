@@ -69,6 +69,9 @@ class Looped:
         self.moments = {
             bins: np.zeros((0, bins, 16), np.int64) for kind, bins in self.recipes.values() if kind == "moments"
         }
+        pairs = [(b, m) for b in self.bins for m in self.moments if b * m <= loops.JOINT]
+        self.joint = pairs[0] if pairs else (0, 0)
+        """Bins and moments that go through one loop."""
         self.plain = np.zeros((0, 4, 4), np.int64) if names & {*PLAIN, *COUNTS} else None
         self.counts = np.zeros((0, 4), np.int64)
         self.logs = np.zeros((0, 4, 4), np.int64) if names & {*LOGARITHMIC} else None
@@ -112,25 +115,33 @@ class Looped:
 
     def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
         """Add runs of rows, each to its slice; False, with nothing added, when a row is not sound."""
-        if not loops.sound(true, prob, start, slot, self.ends):
+        run_ends = np.empty((len(slot), 2))
+        if not loops.sound(true, prob, start, slot, self.ends, run_ends):
             return False
+        left, right = self.joint
+        if left:
+            loops.add_joint(true, prob, start, slot, left, right, self.bins[left], self.moments[right])
         for bins, table in self.bins.items():
-            loops.add_bins(true, prob, start, slot, bins, table)
+            if bins != left:
+                loops.add_bins(true, prob, start, slot, bins, table)
         for bins, table in self.moments.items():
-            loops.add_moments(true, prob, start, slot, bins, table)
+            if bins != right:
+                loops.add_moments(true, prob, start, slot, bins, table)
         if self.cells is not None:
             loops.add_cells(true, prob, start, slot, self.cells, self.only)
         if self.plain is not None:
             loops.add_plain(true, prob, start, slot, self.plain, self.counts)
         if self.logs is not None:
-            self._add_logarithms(true, prob, start, slot)
+            self._add_logarithms(true, prob, start, slot, run_ends)
         self.rows[slot] += np.diff(start)
         return True
 
-    def _add_logarithms(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> None:
+    def _add_logarithms(
+        self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers, run_ends: NDArray[np.float64]
+    ) -> None:
         assert self.logs is not None
         odd = np.empty(len(prob), np.int32)
-        found = loops.add_logarithmic(true, prob, start, slot, self.logs, self.log_rows, self.certain, odd)
+        found = loops.add_logarithmic(true, prob, start, slot, run_ends, self.logs, self.log_rows, self.certain, odd)
         for place in odd[:found].tolist():
             run = int(np.searchsorted(start, place, side="right")) - 1
             self.odd[int(slot[run])].append((float(prob[place]), int(true[place])))

@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any
+
+import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.wording import brief, clean
-from epimeter.scale.columns import Wanted, of_schema, piece_of
+from epimeter.scale.columns import Wanted, of_schema, piece_of, sliced
 from epimeter.scale.passage import Damaged, Job
 from epimeter.scale.piece import Piece
+from epimeter.summaries import fast
 
+STRETCH = 1 << 16
+"""Rows taken from pages at a time: they stay in the cache of a core."""
+GROUPED = 1 << 18
+"""The same where rows are grouped by slice: the run of a slice is to be long."""
 BATCH = 1 << 20
 """Rows decoded at a time: a row group of usual size at once, a larger one in parts."""
 
@@ -47,7 +56,7 @@ class faults:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, fault: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
         import pyarrow as pa
 
         if fault is None or isinstance(fault, ReadError | MemoryError):
@@ -110,7 +119,77 @@ def jobs(files: Iterable[File], columns: Wanted) -> Iterator[Job]:
 
 
 def decoded(file: File, group: int, columns: Wanted, first: int, order: int) -> Iterator[Piece]:
-    """The rows of one row group."""
+    """The rows of one row group: page by page where the columns are plain, else by pyarrow.
+
+    What the pages do not say plainly, or not soundly, pyarrow is asked for, from there on: it has the last word.
+    """
+    done = 0
+    if columns.roles.columns.keys() == {"confidence", "label"} and pages_pay(file):
+        from epimeter.scale.pages import Broken, NotPlain
+
+        try:
+            for piece in _paged(file, group, columns, first, order):
+                yield piece
+                done += piece.n_rows
+            return
+        except (NotPlain, Broken):
+            pass
+    yield from _by_arrow(file, group, columns, first, order, done)
+
+
+def pages_pay(file: File) -> bool:
+    """Whether a file has enough rows that the loops which read pages are worth loading."""
+    return fast.worth(file.metadata.num_rows) and hasattr(os, "preadv")
+
+
+def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> Iterator[Piece]:
+    """The rows of one row group, in stretches that stay in the cache; the next stretch overwrites the last."""
+    from epimeter.scale import pages
+
+    where = f"row group {group} of {file.name}"
+    names = [columns.roles.columns[role][0] for role in ("confidence", "label")]
+    chunks = [pages.Chunk.of(file.metadata, file.schema, group, name) for name in names]
+    if chunks[0].physical not in ("DOUBLE", "FLOAT"):
+        raise pages.NotPlain
+    stretch = STRETCH if columns.by is None else GROUPED
+    said, came = (np.empty(min(stretch, chunk.n_values), chunk.dtype) for chunk in chunks)
+    slices = _slices(file, group, columns.by, len(said)) if columns.by is not None else repeat(file.slices)
+    with faults(where):
+        handle = os.open(file.path, os.O_RDONLY)
+    try:
+        left, right = pages.Column(handle, chunks[0], "said"), pages.Column(handle, chunks[1], "came")
+        while n_rows := left.fill(said):
+            if right.fill(came) != n_rows:
+                raise pages.Broken
+            true = came[:n_rows]
+            if true.dtype != np.uint8:
+                if true.min() < 0 or true.max() > 1:
+                    raise pages.NotPlain  # the readers say which row is at fault
+                true = true.astype(np.uint8)
+            value = next(slices)
+            yield Piece(true=true, prob=said[:n_rows], slices=value, source=file.name, first=first, order=order)
+            first, order = first + n_rows, order + n_rows
+    finally:
+        os.close(handle)
+
+
+def _slices(file: File, group: int, by: str, size: int) -> Iterator[Any]:
+    """The slices of each `size` rows."""
+    for batch in _batches(file, group, [by], by, size):
+        yield sliced(batch.column(by))
+
+
+def _by_arrow(file: File, group: int, columns: Wanted, first: int, order: int, done: int) -> Iterator[Piece]:
+    """The rows of one row group by pyarrow, from row `done` on."""
+    for batch in _batches(file, group, columns.names, columns.by, BATCH):
+        n_rows = batch.num_rows
+        if done < n_rows:
+            yield piece_of(batch.slice(done), columns, file.name, first + done, order + done, file.slices)
+        first, order, done = first + n_rows, order + n_rows, max(0, done - n_rows)
+
+
+def _batches(file: File, group: int, names: list[str], by: str | None, size: int) -> Iterator[Any]:
+    """Columns of one row group as pyarrow gives them; words to slice by stay codes."""
     from pyarrow import parquet as pq
 
     where = f"row group {group} of {file.name}"
@@ -118,18 +197,15 @@ def decoded(file: File, group: int, columns: Wanted, first: int, order: int) -> 
         source = pq.ParquetFile(
             file.path,
             metadata=file.metadata,
-            memory_map=True,
             pre_buffer=False,
             page_checksum_verification=True,
-            read_dictionary=[columns.by] if columns.by is not None else None,
+            read_dictionary=[by] if by is not None else None,
         )
-        batches = source.iter_batches(BATCH, row_groups=[group], columns=columns.names, use_threads=False)
+        batches = source.iter_batches(size, row_groups=[group], columns=names, use_threads=False)
     while True:
         with faults(where):
             batch = next(batches, None)
-        if batch is None:
-            return
-        with faults(where):
+            if batch is None:
+                return
             batch.validate()
-        yield piece_of(batch, columns, file.name, first, order, file.slices)
-        first, order = first + batch.num_rows, order + batch.num_rows
+        yield batch

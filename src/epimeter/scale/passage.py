@@ -69,7 +69,7 @@ def gathered(
             for number, job in waiting:
                 try:
                     # What may turn out to be damaged at its end is decoded as a whole before any of it is added.
-                    pieces: Any = list(job()) if skip_damaged else job()
+                    pieces: Any = [piece.copied() for piece in job()] if skip_damaged else job()
                     for piece in pieces:
                         tally.add(piece)
                         if tick is not None:

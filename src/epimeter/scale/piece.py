@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,10 @@ class Piece:
                 row=refusal.row,
                 count=refusal.count,
             ) from None
+
+    def copied(self) -> Piece:
+        """The same rows in memory of their own: a source may use its memory again for the next piece."""
+        return replace(self, true=self.true.copy(), prob=self.prob.copy())
 
     @property
     def places(self) -> NDArray[np.int64]:

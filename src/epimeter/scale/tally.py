@@ -40,6 +40,7 @@ class Tally:
         self.keep = keep
         self.slots: dict[Any, int] = {}
         self.rows: list[int] = []
+        """Rows of each slice that no loop has taken."""
         self.ends = np.empty((0, 2))
         self.cold: list[dict[Recipe, Any]] = []
         self.kept: Kept | None = Kept() if plan.wants_rows else None
@@ -47,6 +48,8 @@ class Tally:
         self.n_classes = 2
         self.unlabelled = 0
         self.loops: Any = None
+        self.known = np.empty(0, np.int64)
+        """Slots of the values that the present piece codes, -1 where none has come."""
         self.streaming = plan.streaming
         self.cold_recipes: list[Recipe] = list(plan.streaming)
 
@@ -76,7 +79,10 @@ class Tally:
             self._add_view(piece, piece.view())
             return
         loops = self._loops()
-        step = CHUNK if not isinstance(piece.slices, Coded) else GROUPED
+        step = CHUNK
+        if isinstance(piece.slices, Coded):
+            step = GROUPED
+            self.known = np.full(len(piece.slices.values) + 1, -1)  # code -1, a missing slice, is the last entry
         for begin in range(0, piece.n_rows, step):
             rows = slice(begin, begin + step)
             true, prob = piece.true[rows], piece.prob[rows]
@@ -84,8 +90,6 @@ class Tally:
             if not loops.add(true, prob, start, slot):
                 piece.view()  # says which row is at fault, and where
                 raise InputError(f"outcomes must be 0 or 1 and confidences probabilities ({piece.source})")
-            for run, number in enumerate(slot):
-                self.rows[number] += int(start[run + 1] - start[run])
             if self.cold_recipes:
                 self._add_cold(Binary(true, prob), start, slot)
         if self.kept is not None or self.plan.sample is not None:
@@ -99,15 +103,15 @@ class Tally:
             return true, prob, np.array([0, len(prob)]), np.array([self.slot(piece.slices)])
         from epimeter.scale.loops import spread
 
-        code = piece.slices.code[rows]
-        n_values = len(piece.slices.values)
+        coded = piece.slices
+        n_values = len(coded.values)
         start = np.empty(n_values + 2, np.int64)
         into_true, into_prob = np.empty(len(true), true.dtype), np.empty(len(prob), prob.dtype)
-        local = np.append(np.arange(n_values), n_values)  # code -1, a missing slice, is the last entry
-        spread(code, local, true, prob, start, into_true, into_prob)
+        spread(coded.code[rows], true, prob, start, into_true, into_prob)
         some = np.flatnonzero(np.diff(start))
-        slot = np.array([self.slot(piece.slices.values[k] if k < n_values else None) for k in some.tolist()], np.int64)
-        return into_true, into_prob, np.append(start[some], len(true)), slot
+        for k in some[self.known[some] < 0].tolist():
+            self.known[k] = self.slot(coded.values[k] if k < n_values else None)
+        return into_true, into_prob, np.append(start[some], len(true)), self.known[some]
 
     def slot(self, value: Any) -> int:
         """The number of a slice; a new one gets the next."""
@@ -209,7 +213,7 @@ class Tally:
                 } | {recipe: summary for recipe, summary in totals.items() if recipe not in made}
                 low, high = min(low, self.loops.ends[number, 0]), max(high, self.loops.ends[number, 1])
             shares[value] = Share(
-                n_rows=self.rows[number],
+                n_rows=self.rows[number] + (0 if self.loops is None else int(self.loops.rows[number])),
                 low=float(low),
                 high=float(high),
                 totals={recipe: totals[recipe] for recipe in self.streaming if recipe in totals},

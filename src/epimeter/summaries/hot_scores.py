@@ -3,8 +3,8 @@
 
 A score says with `in_hot_loop` which columns here are its twin; its sums over a large chunk are then read off the
 pass instead of being computed column by column in numpy. The operations and their order are the same, so are the
-integers; a test holds both to each other. The work goes in tiles that stay in the first-level cache, and an integer
-is read off the bits of a sum with a large constant, so that every loop runs several rows at a time.
+integers; a test holds both to each other. An integer is read off the bits of a sum with a large constant, so that every
+loop runs several rows at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised
 from epimeter.summaries.logarithm import LN2_HIGH, LN2_LOW, ROOT_HALF, TERMS
 
-_TILE = 512
 _WHOLE = 1.5 * 2.0**52
 """Added to a number below 2^51, it leaves the nearest whole number in the last bits of the sum."""
 _STEP = 384.0
@@ -26,7 +25,7 @@ _STEP = 384.0
 _ONE = 2.0**44
 _WHOLE_BITS = int(np.float64(_WHOLE).view(np.int64))
 _STEP_BITS = int(np.float64(_STEP).view(np.int64))
-_TERMS = np.array(TERMS)
+_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10 = TERMS
 
 PLAIN = ("square", "prob", "excess", "null_variance")
 LOGARITHMIC = ("log_loss", "entropic", "entropic_variance", "spherical")
@@ -34,122 +33,130 @@ COUNTS = ("true", "said", "impossible", "halves", "none")
 """Columns of whole numbers: outcomes, rows with p > 0, certain and wrong, hits counted in halves, nothing."""
 
 
-@njit(nogil=True, cache=True, inline="always", error_model="numpy")
-def _add(column, n, t1, b1, t2, b2, t3, b3, sums, k):  # type: ignore[no-untyped-def]
-    """Add a tile of numbers: whole units, steps of 2^-44, and what those leave in steps of 2^-88."""
-    for i in range(n):
-        t1[i] = column[i] + _WHOLE
-        part = column[i] - (t1[i] - _WHOLE)
-        t2[i] = part + _STEP
-        t3[i] = (part - (t2[i] - _STEP)) * _ONE + _STEP
-    units, steps, rest = np.int64(0), np.int64(0), np.int64(0)
-    for i in range(n):
-        units += b1[i] - _WHOLE_BITS
-        steps += b2[i] - _STEP_BITS
-        rest += b3[i] - _STEP_BITS
-    sums[k, 0] += units
-    sums[k, 1] += steps
-    sums[k, 2] += rest
+@njit(inline="always", error_model="numpy")
+def _log(x):  # type: ignore[no-untyped-def]
+    """The logarithm of `logarithm.log`, of a normal number above 0."""
+    bits = np.float64(x).view(np.int64)
+    mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | (1022 << 52)).view(np.float64)
+    small = mantissa < ROOT_HALF
+    mantissa = mantissa * 2.0 if small else mantissa
+    power = np.int64((bits >> 52) - 1022 - (1 if small else 0) + _WHOLE_BITS).view(np.float64) - _WHOLE
+    f = mantissa - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    series = _T10 * z + _T9
+    series = series * z + _T8
+    series = series * z + _T7
+    series = series * z + _T6
+    series = series * z + _T5
+    series = series * z + _T4
+    series = series * z + _T3
+    series = series * z + _T2
+    series = series * z + _T1
+    series = series * z + _T0
+    return power * LN2_HIGH + (2.0 * s + (s * (z * series) + power * LN2_LOW))
 
 
-@njit(nogil=True, cache=True, inline="always", error_model="numpy")
-def _log(x, xb, n, m, mb, out):  # type: ignore[no-untyped-def]
-    """The logarithm of `logarithm.log` of a tile of normal numbers above 0."""
-    for i in range(n):
-        mb[i] = (xb[i] & 0xFFFFFFFFFFFFF) | (1022 << 52)
-    for i in range(n):
-        small = m[i] < ROOT_HALF
-        mantissa = m[i] * 2.0 if small else m[i]
-        power = np.float64((xb[i] >> 52) - 1022 - (1 if small else 0))
-        f = mantissa - 1.0
-        s = f / (2.0 + f)
-        z = s * s
-        series = _TERMS[10]
-        series = series * z + _TERMS[9]
-        series = series * z + _TERMS[8]
-        series = series * z + _TERMS[7]
-        series = series * z + _TERMS[6]
-        series = series * z + _TERMS[5]
-        series = series * z + _TERMS[4]
-        series = series * z + _TERMS[3]
-        series = series * z + _TERMS[2]
-        series = series * z + _TERMS[1]
-        series = series * z + _TERMS[0]
-        out[i] = power * LN2_HIGH + (2.0 * s + (s * (z * series) + power * LN2_LOW))
+@njit(inline="always", error_model="numpy")
+def _parts(x):  # type: ignore[no-untyped-def]
+    """A number as bits that add up: whole units, steps of 2^-44, and what those leave in steps of 2^-88.
+
+    The bits of the constants come along with every row and are taken off once, at the end (`_settle`).
+    """
+    whole = x + _WHOLE
+    part = x - (whole - _WHOLE)
+    step = part + _STEP
+    rest = (part - (step - _STEP)) * _ONE + _STEP
+    return np.float64(whole).view(np.int64), np.float64(step).view(np.int64), np.float64(rest).view(np.int64)
+
+
+@njit(inline="always")
+def _settle(sums, k, n, units, steps, rest):  # type: ignore[no-untyped-def]
+    sums[k, 0] += units - n * _WHOLE_BITS
+    sums[k, 1] += steps - n * _STEP_BITS
+    sums[k, 2] += rest - n * _STEP_BITS
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _plain(true, prob, sums, counts):  # type: ignore[no-untyped-def]
-    p, y, c = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    t1, t2, t3 = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    b1, b2, b3 = t1.view(np.int64), t2.view(np.int64), t3.view(np.int64)
-    for start in range(0, len(prob), _TILE):
-        n = min(_TILE, len(prob) - start)
-        tile_prob, tile_true = prob[start : start + n], true[start : start + n]
-        for i in range(n):
-            p[i] = np.float64(tile_prob[i])
-            y[i] = np.float64(tile_true[i])
-        outcomes, said, wrong, hits = 0, 0, 0, 0
-        for i in range(n):
-            one = tile_true[i] == 1
-            outcomes += one
-            said += p[i] > 0.0
-            wrong += (p[i] == 0.0 and one) or (p[i] == 1.0 and not one)
-            hits += 1 if p[i] == 0.5 else 2 * ((p[i] > 0.5) == one)
-        counts[0] += outcomes
-        counts[1] += said
-        counts[2] += wrong
-        counts[3] += hits
-        for i in range(n):
-            x = p[i] - y[i]
-            c[i] = 2.0 * (x * x)
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 0)
-        _add(p, n, t1, b1, t2, b2, t3, b3, sums, 1)
-        for i in range(n):
-            c[i] = (y[i] - p[i]) * (1.0 - 2.0 * p[i])
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 2)
-        for i in range(n):
-            slope = 1.0 - 2.0 * p[i]
-            c[i] = slope * slope * p[i] * (1.0 - p[i])
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 3)
+    n = len(prob)
+    outcomes, said, wrong, hits = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        p = np.float64(prob[i])
+        one = true[i] == 1
+        outcomes += one
+        said += p > 0.0
+        wrong += (p == 0.0 and one) or (p == 1.0 and not one)
+        hits += 1 if p == 0.5 else 2 * ((p > 0.5) == one)
+    counts[0] += outcomes
+    counts[1] += said
+    counts[2] += wrong
+    counts[3] += hits
+    a1, a2, a3 = np.int64(0), np.int64(0), np.int64(0)
+    b1, b2, b3 = np.int64(0), np.int64(0), np.int64(0)
+    c1, c2, c3 = np.int64(0), np.int64(0), np.int64(0)
+    d1, d2, d3 = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        p, y = np.float64(prob[i]), np.float64(true[i])
+        x = p - y
+        units, steps, rest = _parts(2.0 * (x * x))
+        a1, a2, a3 = a1 + units, a2 + steps, a3 + rest
+        units, steps, rest = _parts(p)
+        b1, b2, b3 = b1 + units, b2 + steps, b3 + rest
+        slope = 1.0 - 2.0 * p
+        units, steps, rest = _parts((y - p) * slope)
+        c1, c2, c3 = c1 + units, c2 + steps, c3 + rest
+        units, steps, rest = _parts(slope * slope * p * (1.0 - p))
+        d1, d2, d3 = d1 + units, d2 + steps, d3 + rest
+    _settle(sums, 0, n, a1, a2, a3)
+    _settle(sums, 1, n, b1, b2, b3)
+    _settle(sums, 2, n, c1, c2, c3)
+    _settle(sums, 3, n, d1, d2, d3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _logarithmic(true, prob, sums):  # type: ignore[no-untyped-def]
-    """False where a probability is 0, 1 or too small for the loop: the caller then takes the slow way."""
-    p, q, c, picked = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    lp, lq, m = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    t1, t2, t3 = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    b1, b2, b3 = t1.view(np.int64), t2.view(np.int64), t3.view(np.int64)
-    pb, qb, mb = p.view(np.int64), q.view(np.int64), m.view(np.int64)
-    for start in range(0, len(prob), _TILE):
-        n = min(_TILE, len(prob) - start)
-        tile_prob, tile_true = prob[start : start + n], true[start : start + n]
-        good = True
-        for i in range(n):
-            p[i] = np.float64(tile_prob[i])
-            q[i] = 1.0 - p[i]
-            good &= (p[i] > 1e-300) & (q[i] > 0.0)
-        if not good:
-            return False
-        _log(p, pb, n, m, mb, lp)
-        _log(q, qb, n, m, mb, lq)
-        for i in range(n):
-            c[i] = -(lp[i] if tile_true[i] == 1 else lq[i])
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 0)
-        for i in range(n):
-            c[i] = q[i] * lq[i] + p[i] * lp[i] + c[i]
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 1)
-        for i in range(n):
-            centre = (q[i] * -lq[i] + p[i] * -lp[i]) / (q[i] + p[i])
-            left, right = -lq[i] - centre, -lp[i] - centre
-            c[i] = q[i] * (left * left) + p[i] * (right * right)
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 2)
-        for i in range(n):
-            picked[i] = p[i] if tile_true[i] == 1 else q[i]
-            c[i] = picked[i] / np.sqrt(q[i] * q[i] + p[i] * p[i])
-        _add(c, n, t1, b1, t2, b2, t3, b3, sums, 3)
+    """False, with nothing added, where a probability is 0, 1 or too small for the loop: the slow way must do it."""
+    n = len(prob)
+    good = np.int64(0)
+    for i in range(n):
+        p = np.float64(prob[i])
+        good += (p > 1e-300) & (1.0 - p > 0.0)
+    if good < n:
+        return False
+    logarithmic_rows(true, prob, sums)
     return True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def logarithmic_rows(true, prob, sums):  # type: ignore[no-untyped-def]
+    """Sums of the logarithmic scores of rows above 1e-300 and below 1."""
+    n = len(prob)
+    a1, a2, a3 = np.int64(0), np.int64(0), np.int64(0)
+    b1, b2, b3 = np.int64(0), np.int64(0), np.int64(0)
+    c1, c2, c3 = np.int64(0), np.int64(0), np.int64(0)
+    d1, d2, d3 = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        p = np.float64(prob[i])
+        q = 1.0 - p
+        lp, lq = _log(p), _log(q)
+        one = true[i] == 1
+        loss = -(lp if one else lq)
+        units, steps, rest = _parts(loss)
+        a1, a2, a3 = a1 + units, a2 + steps, a3 + rest
+        units, steps, rest = _parts(q * lq + p * lp + loss)
+        b1, b2, b3 = b1 + units, b2 + steps, b3 + rest
+        centre = (q * -lq + p * -lp) / (q + p)
+        left, right = -lq - centre, -lp - centre
+        units, steps, rest = _parts(q * (left * left) + p * (right * right))
+        c1, c2, c3 = c1 + units, c2 + steps, c3 + rest
+        picked = p if one else q
+        units, steps, rest = _parts(picked / np.sqrt(q * q + p * p))
+        d1, d2, d3 = d1 + units, d2 + steps, d3 + rest
+    _settle(sums, 0, n, a1, a2, a3)
+    _settle(sums, 1, n, b1, b2, b3)
+    _settle(sums, 2, n, c1, c2, c3)
+    _settle(sums, 3, n, d1, d2, d3)
 
 
 Columns = dict[str, tuple[Fixed, Fixed]]

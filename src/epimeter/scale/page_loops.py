@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled part of reading Parquet: page headers, Snappy, levels and values, many pages in one call.
+
+Formats: Thrift's compact protocol for the headers, https://github.com/google/snappy/blob/main/format_description.txt,
+https://parquet.apache.org/docs/file-format/data-pages/encodings/. Every length that a file states is checked against
+what is there before anything is read or written; what makes no sense ends the call with BROKEN, what is not plain with
+NOT_PLAIN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+DONE, MORE, GROW_PAGE, GROW_CODES, GROW_DICTIONARY, NOT_PLAIN, BROKEN = range(7)
+"""How a call ended: all that was wanted; a longer window is needed; a buffer is too small; left to pyarrow; damaged."""
+AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED = range(11)
+"""The state of a column between calls: see `fill`."""
+STATES = 11
+KIND, SIZE, COMPRESSED_SIZE, CRC, HAS_CRC, VALUES, ENCODING, NULLS, DEFINITION, REPETITION, COMPRESSED = range(11)
+"""What a page header says."""
+FIELDS = 11
+LONGEST_HEADER = 1 << 16
+LARGEST_PAGE = 1 << 30
+_DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
+_PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
+_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
+
+_FIELDS = np.full((9, 9), -1, np.int64)
+"""Which number of which struct goes where."""
+_FIELDS[0, 1:5] = KIND, SIZE, COMPRESSED_SIZE, CRC
+_FIELDS[5, 1:3] = _FIELDS[7, 1:3] = VALUES, ENCODING
+_FIELDS[8, 1:3] = VALUES, NULLS
+_FIELDS[8, 4:7] = ENCODING, DEFINITION, REPETITION
+
+
+@njit(nogil=True, cache=True)
+def _varint(data, at):  # type: ignore[no-untyped-def]
+    """An unsigned number and the place after it; -1 for the place when the data end."""
+    value, shift = np.int64(0), np.int64(0)
+    while at >= 0 and at < len(data) and shift < 63:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+    return value, np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def _field(data, at, number):  # type: ignore[no-untyped-def]
+    """The kind of the next field, its number, and the place after that; kind 0 ends a struct."""
+    byte = np.int64(data[at])
+    at += 1
+    if byte == _STOP or byte >> 4:
+        return byte & 15, number + (byte >> 4), at
+    raw, at = _varint(data, at)
+    return byte & 15, _signed(raw), at
+
+
+@njit(nogil=True, cache=True)
+def _signed(raw):  # type: ignore[no-untyped-def]
+    return (raw >> 1) ^ -(raw & 1)
+
+
+@njit(nogil=True, cache=True)
+def _skipped(data, at, kind):  # type: ignore[no-untyped-def]
+    """The place after a value of that kind; -1 when the data end or make no sense."""
+    depth = np.int64(0)
+    number = np.int64(0)
+    while at >= 0:
+        if kind == _STRUCT:
+            depth += 1
+        elif kind == _STOP:
+            depth -= 1
+        elif kind == _BYTE:
+            at += 1
+        elif kind == _DOUBLE:
+            at += 8
+        elif _I16 <= kind <= _I64:
+            _, at = _varint(data, at)
+        elif kind == _BINARY:
+            size, at = _varint(data, at)
+            at = at + size if at >= 0 else at
+        elif kind != _TRUE and kind != _FALSE:
+            return np.int64(-1)  # lists and maps do not occur in page headers
+        if depth == 0:
+            return at
+        if at < 0 or at >= len(data):
+            return np.int64(-1)
+        kind, number, at = _field(data, at, number)
+    return at
+
+
+@njit(nogil=True, cache=True)
+def page_header(data, out):  # type: ignore[no-untyped-def]
+    """Read the header of a page into `out`; gives back its length, or -1 when it makes no sense."""
+    out[:] = 0
+    out[COMPRESSED] = 1
+    at, number, outer = np.int64(0), np.int64(0), np.int64(0)
+    while at >= 0 and at < len(data):
+        kind, number, at = _field(data, at, number)
+        if kind == _STOP:
+            if outer == 0:
+                return at
+            number, outer = (
+                outer,
+                np.int64(0),
+            )  # back from a data page (5), a dictionary page (7), a newer data page (8)
+        elif kind == _STRUCT and outer == 0 and (number == 5 or number == 7 or number == 8):
+            outer, number = number, np.int64(0)
+        elif kind == _I32 and at >= 0:
+            raw, at = _varint(data, at)
+            field = _FIELDS[outer, number] if 0 <= number < 9 else np.int64(-1)
+            if field >= 0:
+                out[field] = _signed(raw)
+            if field == CRC:
+                out[HAS_CRC] = 1
+        elif kind in (_TRUE, _FALSE):
+            if outer == 8 and number == 7:
+                out[COMPRESSED] = 1 if kind == _TRUE else 0
+        else:
+            at = _skipped(data, at, kind)
+    return np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def _copy(source, target):  # type: ignore[no-untyped-def]
+    """All of the source to the beginning of the target; a loop, which is compiled to wide moves, unlike a slice."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@njit(nogil=True, cache=True)
+def _unpack(data, first, out):  # type: ignore[no-untyped-def]
+    """Bits from bit `first` on, one a byte."""
+    n, i = len(out), 0
+    while i < n and (first + i) & 7:
+        out[i] = (data[(first + i) >> 3] >> ((first + i) & 7)) & 1
+        i += 1
+    octets, whole = data[(first + i) >> 3 :], (n - i) // 8
+    rest = out[i:]
+    for j in range(whole):
+        byte = octets[j]
+        for k in range(8):
+            rest[8 * j + k] = (byte >> k) & 1
+    for k in range(8 * whole, len(rest)):
+        rest[k] = (octets[k >> 3] >> (k & 7)) & 1
+
+
+@njit(nogil=True, cache=True)
+def hybrid(data, width, n, out):  # type: ignore[no-untyped-def]
+    """Runs and bit-packed groups of integers of `width` bits; gives back how many of n there were."""
+    at, done = np.int64(0), np.int64(0)
+    wide = (width + 7) // 8
+    mask = (np.int64(1) << width) - 1
+    if width == 0:
+        out[:n] = 0
+        return n
+    while done < n:
+        head, at = _varint(data, at)
+        if at < 0:
+            return done
+        if head & 1:  # groups of eight, bit-packed
+            if head >> 1 > len(data):
+                return done
+            count = min((head >> 1) * 8, n - done)
+            if at + (count * width + 7) // 8 > len(data):
+                return done
+            held, bits, place = np.uint64(0), 0, at
+            for i in range(count):
+                while bits < width:
+                    held |= np.uint64(data[place]) << np.uint64(bits)
+                    place += 1
+                    bits += 8
+                out[done + i] = np.int64(held) & mask
+                held >>= np.uint64(width)
+                bits -= width
+            at += (head >> 1) * width
+        else:
+            count = min(head >> 1, n - done)
+            if count <= 0 or at + wide > len(data):
+                return done
+            value = np.int64(0)
+            for i in range(wide):
+                value |= np.int64(data[at + i]) << (8 * i)
+            out[done : done + count] = value
+            at += wide
+        done += count
+    return done
+
+
+@njit(nogil=True, cache=True)
+def all_ones(data, n):  # type: ignore[no-untyped-def]
+    """Whether n levels of one bit are all 1, so that nothing is missing: 1, 0, or -1 when the data end."""
+    at, done = np.int64(0), np.int64(0)
+    while done < n:
+        head, at = _varint(data, at)
+        if at < 0:
+            return -1
+        if head & 1:
+            if head >> 1 > len(data):
+                return -1
+            count = min((head >> 1) * 8, n - done)
+            if at + (count + 7) // 8 > len(data):
+                return -1
+            for i in range(count):
+                if not (data[at + (i >> 3)] >> (i & 7)) & 1:
+                    return 0
+            at += head >> 1
+        else:
+            count = min(head >> 1, n - done)
+            if count <= 0 or at >= len(data):
+                return -1
+            if data[at] != 1:
+                return 0
+            at += 1
+        done += count
+    return 1
+
+
+@njit(nogil=True, cache=True)
+def snappy(data, out, size):  # type: ignore[no-untyped-def]
+    """Unpack Snappy data into `out`; False unless it gives exactly `size` bytes."""
+    length, at = _varint(data, np.int64(0))
+    if at < 0 or length != size:
+        return False
+    done = np.int64(0)
+    while at < len(data):
+        tag = np.int64(data[at])
+        at += 1
+        kind = tag & 3
+        if kind == 0:  # a stretch as it stands
+            count = (tag >> 2) + 1
+            if count > 60:
+                wide = count - 60
+                if at + wide > len(data):
+                    return False
+                count = np.int64(0)
+                for i in range(wide):
+                    count |= np.int64(data[at + i]) << (8 * i)
+                count += 1
+                at += wide
+            if at + count > len(data) or done + count > size:
+                return False
+            _copy(data[at : at + count], out[done : done + count])
+            at += count
+        else:  # a copy of what came before
+            wide = np.int64(1) if kind == 1 else np.int64(2) if kind == 2 else np.int64(4)
+            if at + wide > len(data):
+                return False
+            count = ((tag >> 2) & 7) + 4 if kind == 1 else (tag >> 2) + 1
+            back = (tag >> 5) << 8 if kind == 1 else np.int64(0)
+            for i in range(wide):
+                back |= np.int64(data[at + i]) << (8 * i)
+            at += wide
+            if back <= 0 or back > done or done + count > size:
+                return False
+            for i in range(count):  # byte by byte: a copy may overlap itself
+                out[done + i] = out[done + i - back]
+        done += count
+    return done == size
+
+
+@njit(nogil=True, cache=True)
+def fill(window, page, codes, dictionary, entries, out, octets, want, state, header, packed, nullable, boolean):  # type: ignore[no-untyped-def]
+    """Fill `out` up to `want` values from the pages in `window`; gives back how it ended.
+
+    `page` holds the present page unpacked, `codes` its values where they are coded, `dictionary` what codes stand for;
+    `octets` and `entries` are `out` and `dictionary` as bytes. In `state`: AT and END of what is unread in the window,
+    WHOLE if it reaches the end of the column, LEFT values in pages not begun, PAGE values and CURSOR in the present one.
+    """
+    width = np.int64(out.itemsize)
+    while state[FILLED] < want:
+        if state[PAGE] == 0:
+            if state[LEFT] <= 0:
+                return DONE
+            ended = _open(window, page, codes, entries, width, state, header, packed, nullable, boolean)
+            if ended != DONE:
+                return ended
+            continue
+        done, cursor = state[FILLED], state[CURSOR]
+        count = min(want - done, state[PAGE])
+        if state[CODED] and boolean:
+            for i in range(count):
+                octets[done + i] = codes[cursor + i]
+        elif state[CODED]:
+            for i in range(count):
+                out[done + i] = dictionary[codes[cursor + i]]
+        elif boolean:
+            _unpack(page[state[START] :], cursor, octets[done : done + count])
+        else:
+            begin = state[START] + cursor * width
+            _copy(page[begin : begin + count * width], octets[done * width : (done + count) * width])
+        state[FILLED] += count
+        state[CURSOR] += count
+        state[PAGE] -= count
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _open(window, page, codes, entries, width, state, header, packed, nullable, boolean):  # type: ignore[no-untyped-def]
+    """Unpack the next page; nothing is consumed unless it ends with DONE."""
+    at, end = state[AT], state[END]
+    used = page_header(window[at : min(end, at + LONGEST_HEADER)], header)
+    if used <= 0:
+        state[NEED] = min(2 * (end - at) + 64, LONGEST_HEADER)
+        return BROKEN if state[WHOLE] or end - at >= LONGEST_HEADER else MORE
+    size, length, kind = header[SIZE], header[COMPRESSED_SIZE], header[KIND]
+    if size < 0 or size > LARGEST_PAGE or length < 0 or length > LARGEST_PAGE:
+        return BROKEN
+    if at + used + length > end:
+        state[NEED] = used + length
+        return BROKEN if state[WHOLE] else MORE
+    if header[HAS_CRC] or kind < 0 or kind > _DATA_2 or header[NULLS] or header[REPETITION]:
+        return NOT_PLAIN
+    raw = window[at + used : at + used + length]
+    if kind == _INDEX:
+        state[AT] = at + used + length
+        return DONE
+    if size > len(page):
+        state[NEED] = size
+        return GROW_PAGE
+    before = header[DEFINITION] if kind == _DATA_2 else np.int64(0)
+    if before < 0 or before > length or before > size:
+        return BROKEN
+    unpack = packed and (kind != _DATA_2 or header[COMPRESSED])
+    if unpack and size > before:
+        if not snappy(raw[before:], page, size - before):
+            return BROKEN
+    elif not unpack:
+        if length != size:
+            return BROKEN
+        _copy(raw[before:], page)
+    size -= before
+    n, encoding = header[VALUES], header[ENCODING]
+    if kind == _DICTIONARY:
+        if boolean or encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+            return NOT_PLAIN
+        if n < 0 or n > size or n * width > size:
+            return BROKEN
+        if n * width > len(entries):
+            state[NEED] = n
+            return GROW_DICTIONARY
+        _copy(page[: n * width], entries)
+        state[ENTRIES] = n
+        state[AT] = at + used + length
+        return DONE
+    if n <= 0 or n > state[LEFT]:
+        return BROKEN
+    start = np.int64(0)
+    if kind == _DATA and nullable:
+        if size < 4:
+            return BROKEN
+        levels = np.int64(page[0]) | np.int64(page[1]) << 8 | np.int64(page[2]) << 16 | np.int64(page[3]) << 24
+        if levels > size - 4:
+            return BROKEN
+        present = all_ones(page[4 : 4 + levels], n)
+        if present < 1:
+            return NOT_PLAIN if present == 0 else BROKEN
+        start = 4 + levels
+    coded = np.int64(0)
+    if encoding == _PLAIN:
+        if start + ((n + 7) // 8 if boolean else n * width) > size:
+            return BROKEN
+    elif (encoding == _RLE and boolean) or (encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) and state[ENTRIES] >= 0):
+        if n > len(codes):
+            state[NEED] = n
+            return GROW_CODES
+        skip = np.int64(4) if boolean else np.int64(1)  # the length of the runs, or the width of a code
+        if start + skip > size:
+            return BROKEN
+        bits = np.int64(1) if boolean else np.int64(page[start])
+        if bits > 31 or hybrid(page[start + skip : size], bits, n, codes) != n:
+            return BROKEN
+        if not boolean:
+            for i in range(n):
+                if codes[i] < 0 or codes[i] >= state[ENTRIES]:
+                    return BROKEN
+        coded = np.int64(1)
+    else:
+        return NOT_PLAIN
+    state[PAGE], state[CURSOR], state[CODED], state[START] = n, 0, coded, start
+    state[LEFT] -= n
+    state[AT] = at + used + length
+    return DONE

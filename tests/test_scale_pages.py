@@ -1,0 +1,208 @@
+"""Pages read here are the rows that pyarrow reads; what is damaged ends in a sentence, never in a crash."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from epimeter.errors import ReadError
+from epimeter.scale import page_loops, pages, parquet, scan
+from epimeter.summaries import fast
+
+N = 50_000
+
+WAYS = {
+    "default": {},
+    "small pages": {"data_page_size": 1_000},
+    "no dictionary": {"use_dictionary": False},
+    "uncompressed": {"compression": "none"},
+    "second page version": {"data_page_version": "2.0"},
+    "second page version, uncompressed, small pages": {
+        "data_page_version": "2.0",
+        "compression": "none",
+        "data_page_size": 3_000,
+        "use_dictionary": False,
+    },
+    "several row groups": {"row_group_size": 7_777},
+    "long dictionary": {"dictionary_pagesize_limit": 1 << 22},
+}
+
+
+def columns(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return {
+        "double": p,
+        "float": p.astype(np.float32),
+        "few": rng.choice([0.1, 0.25, 0.9, 1.0], n),
+        "runs": np.repeat(rng.random(n // 100), 100),
+        "bool": rng.random(n) < p,
+        "mostly": rng.random(n) < 0.999,
+        "int32": (rng.random(n) < p).astype(np.int32),
+        "int64": (rng.random(n) < p).astype(np.int64),
+        "int8": (rng.random(n) < p).astype(np.int8),
+    }
+
+
+def read(path, name):
+    """A column by way of its pages."""
+    file = pq.ParquetFile(path)
+    handle = os.open(path, os.O_RDONLY)
+    found = []
+    try:
+        for group in range(file.metadata.num_row_groups):
+            chunk = pages.Chunk.of(file.metadata, file.schema_arrow, group, name)
+            column, out = pages.Column(handle, chunk, "x"), np.empty(9_999, chunk.dtype)
+            while n := column.fill(out):
+                found.append(out[:n].copy())
+    finally:
+        os.close(handle)
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_pages_hold_the_rows_that_pyarrow_reads(tmp_path, way, nullable):
+    table = pa.table(columns())
+    table = table.cast(pa.schema([pa.field(f.name, f.type, nullable=nullable) for f in table.schema]))
+    pq.write_table(table, tmp_path / "x.parquet", **WAYS[way])
+    for name in table.column_names:
+        assert np.array_equal(read(tmp_path / "x.parquet", name), table[name].to_numpy()), name
+
+
+def test_what_is_not_plain_is_left_to_pyarrow(tmp_path):
+    rows = columns()
+    table = pa.table(
+        {
+            "holes": pa.array(rows["double"], mask=np.arange(N) == N - 1),
+            "text": pa.array(["a"] * N),
+            "list": pa.array([[0.5]] * N),
+            "decimal": pa.array([1] * N, pa.decimal128(5, 2)),
+            "split": rows["double"],
+            "zstd": rows["double"],
+            "summed": rows["double"],
+        }
+    )
+    for name, options in {
+        "holes": {},
+        "text": {},
+        "list": {},
+        "decimal": {},
+        "split": {"use_dictionary": False, "column_encoding": "BYTE_STREAM_SPLIT"},
+        "zstd": {"compression": "zstd"},
+        "summed": {"write_page_checksum": True},
+    }.items():
+        pq.write_table(table.select([name]), tmp_path / "x.parquet", **options)
+        with pytest.raises(pages.NotPlain):
+            read(tmp_path / "x.parquet", name)
+    pair = pa.table({"pair": pa.array([{"a": 1, "b": 2}] * N), "split": rows["double"]})
+    pq.write_table(pair, tmp_path / "x.parquet")
+    with pytest.raises(pages.NotPlain):
+        read(tmp_path / "x.parquet", "split")
+    pq.write_table(table.select(["list", "split"]), tmp_path / "x.parquet")
+    assert np.array_equal(read(tmp_path / "x.parquet", "split"), rows["double"])
+
+
+@pytest.mark.parametrize("hole", [0, 30_000, N - 1])
+def test_a_hole_after_many_rows_is_found_by_either_way(tmp_path, hole, monkeypatch):
+    fast.load()
+    rows = columns()
+    label = pa.array(rows["bool"], mask=np.arange(N) == hole)
+    pq.write_table(pa.table({"confidence": rows["double"], "correct": label}), tmp_path / "x.parquet")
+    paged = scan(tmp_path / "x.parquet", ["ece", "smece"])
+    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    plain = scan(tmp_path / "x.parquet", ["ece", "smece"])
+    assert paged.to_dict() == plain.to_dict()
+    assert paged.source["unlabelled"] == 1
+
+
+@pytest.mark.parametrize("by", [None, "model"])
+@pytest.mark.parametrize("label", ["bool", "int32", "int64", "int8"])
+@pytest.mark.parametrize("said", ["double", "float", "few"])
+def test_both_ways_give_the_same_report(tmp_path, monkeypatch, said, label, by):
+    fast.load()
+    rows = columns()
+    model = np.random.default_rng(1).choice(["x", "y", "z"], N)
+    table = pa.table({"confidence": rows[said], "correct": rows[label], "model": model})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=17_000)
+    used = []
+    true_fill = pages.Column.fill
+    monkeypatch.setattr(pages.Column, "fill", lambda self, out: used.append(1) or true_fill(self, out))
+    paged = scan(tmp_path / "x.parquet", by=by)
+    assert used
+    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    plain = scan(tmp_path / "x.parquet", by=by)
+    for value in [None] if by is None else plain:
+        one, other = (paged, plain) if by is None else (paged[value], plain[value])
+        assert one.to_dict() == other.to_dict()
+
+
+def test_snappy_unpacks_what_pyarrow_packs():
+    rng = np.random.default_rng(0)
+    codec = pa.Codec("snappy")
+    for data in (
+        rng.bytes(100_000),
+        b"ab" * 5_000,
+        b"\0" * 70_000,
+        bytes(rng.integers(0, 4, 9_000, np.uint8)),
+        b"x",
+        b"the same words, the same words, the same words again" * 40,
+    ):
+        packed = np.frombuffer(codec.compress(data, asbytes=True), np.uint8)
+        out = np.zeros(len(data), np.uint8)
+        assert page_loops.snappy(packed, out, len(data))
+        assert out.tobytes() == data
+        assert not page_loops.snappy(packed[:-1], out, len(data))
+        assert not page_loops.snappy(packed, out, len(data) - 1)
+
+
+def test_runs_and_packed_groups_are_read_as_they_are_written():
+    out = np.empty(24, np.int32)
+    assert page_loops.hybrid(np.array([16, 5], np.uint8), 3, 8, out) == 8 and (out[:8] == 5).all()
+    packed = np.array([3, 0b10001000, 0b11000110, 0b11111010], np.uint8)  # the example of the format: 0 to 7 in 3 bits
+    assert page_loops.hybrid(packed, 3, 8, out) == 8 and out[:8].tolist() == list(range(8))
+    assert page_loops.hybrid(packed[:3], 3, 8, out) == 0
+    assert page_loops.hybrid(np.zeros(0, np.uint8), 0, 9, out) == 9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_pages_never_crash(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    rows = columns(6_000, seed)
+    way = list(WAYS)[seed]
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({name: rows[name] for name in ("double", "few", "bool")}), path, **WAYS[way])
+    sound = path.read_bytes()
+    file = pq.ParquetFile(path)
+    metadata, schema = file.metadata, file.schema_arrow
+    end = len(sound) - metadata.serialized_size - 8
+    for _ in range(60):
+        damaged = bytearray(sound)
+        for place in rng.integers(4, end, rng.integers(1, 9)):
+            damaged[place] = rng.integers(0, 256)
+        path.write_bytes(damaged)
+        handle = os.open(path, os.O_RDONLY)
+        for name in ("double", "few", "bool"):
+            for group in range(metadata.num_row_groups):
+                try:
+                    column = pages.Column(handle, pages.Chunk.of(metadata, schema, group, name), "x")
+                    out = np.empty(1_000, column.chunk.dtype)
+                    while column.fill(out):
+                        pass
+                except (pages.NotPlain, pages.Broken):
+                    pass
+        os.close(handle)
+
+
+def test_a_file_cut_off_while_it_is_read_is_a_sentence(tmp_path):
+    fast.load()
+    rows = columns()
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"confidence": rows["double"], "correct": rows["bool"]}), path)
+    file = parquet.opened(str(path), "x.parquet")
+    wanted = parquet.columns_of([file], None, None, frozenset())
+    path.write_bytes(path.read_bytes()[:100_000])
+    with pytest.raises(ReadError, match=r"row group 0 of x\.parquet is damaged or was cut off"):
+        list(parquet.decoded(file, 0, wanted, 0, 0))
