@@ -37,6 +37,7 @@ class Crew:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._tidied = 0.0
+        self._day = signal.Day()
         self._guard = webhooks.Guard(settings.webhook_networks, plain=settings.webhook_http)
         self.name = f"{socket.gethostname()[:40]}:{os.getpid()}"
 
@@ -110,7 +111,7 @@ class Crew:
 
     def keep(self) -> bool:
         """Make the signal of this minute, carry audit entries into their log, tidy up now and then."""
-        signal.make(self._store, self._ledger, self._settings.signal_period)
+        signal.make(self._store, self._ledger, self._day, self._settings.signal_period)
         carried = self.carry()
         if time.monotonic() - self._tidied > TIDY or not self._tidied:
             self._tidied = time.monotonic()

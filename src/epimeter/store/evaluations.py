@@ -7,6 +7,7 @@ a crash all of them are there or none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from typing import Any, BinaryIO
 
@@ -140,12 +141,13 @@ def drop_old_rows(db: Connection, before: int) -> int:
     return db.execute(made.values(rows_kept=0)).rowcount
 
 
-def totals_since(db: Connection, begin: int, end: int) -> list[RowMapping]:
-    """The summaries of all evaluations completed in a time, for the signal."""
-    query = select(evaluations.c.totals, evaluations.c.wrong, evaluations.c.wrong_unsure).where(
+def totals_of(db: Connection, begin: int, end: int) -> Iterator[RowMapping]:
+    """The summaries of all evaluations completed in a time, one after the other, for the signal."""
+    columns = (evaluations.c.completed_at, evaluations.c.totals, evaluations.c.wrong, evaluations.c.wrong_unsure)
+    query = select(*columns).where(
         evaluations.c.completed_at >= begin, evaluations.c.completed_at < end, evaluations.c.totals.is_not(None)
     )
-    return list(db.execute(query).mappings())
+    yield from db.execution_options(yield_per=200).execute(query).mappings()
 
 
 def active(db: Connection) -> int:
