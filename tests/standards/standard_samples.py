@@ -9,7 +9,8 @@ import numpy as np
 from epimeter.report import evaluate
 from epimeter.standards.declaration import declaration
 from epimeter.standards.evaluation import evaluate_standards
-from epimeter.standards.exposure_report import liability_inputs, liability_report
+from epimeter.standards.exposure_inputs import liability_inputs
+from epimeter.standards.exposure_report import liability_report
 from epimeter.standards.records import records
 
 START = np.datetime64("2026-03-01T00:00:00", "us")

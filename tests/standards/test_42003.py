@@ -8,7 +8,7 @@ from standard_samples import LIABILITY, SOURCES, declared, liable, sample, whole
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.passport import passport
 from epimeter.standards import comparison, exposure, failure_rate
-from epimeter.standards.exposure_report import liability_inputs
+from epimeter.standards.exposure_inputs import liability_inputs
 from epimeter.standards.onto42003 import INCIDENT_COSTS, MULTIPLIERS, REFERENCE_RATES, REGULATORY_WEIGHTS
 from epimeter.standards.schedule import LiabilityState, liability_due
 from epimeter.standards.schemas import schema

@@ -82,7 +82,7 @@ def _evaluation(
 
 def _known(file: str) -> dict[str, Any] | None:
     """An evaluation's JSON, where the file is one; predictions may be JSON too."""
-    from epimeter.standards.evaluation import SCHEMA
+    from epimeter.standards.evaluated import SCHEMA
 
     if Path(file).suffix.lower() != ".json" or not Path(file).is_file():
         return None

@@ -16,7 +16,7 @@ from epimeter.errors import InputError
 
 if TYPE_CHECKING:
     from epimeter.report.measurement import Report
-    from epimeter.standards.evaluation import StandardsEvaluation
+    from epimeter.standards.evaluated import StandardsEvaluation
     from epimeter.standards.records import Records
     from epimeter.standards.resampling import Wanted
 
@@ -98,7 +98,8 @@ def evaluated(
     from epimeter.cli.evaluate import described, measured_table, placed
     from epimeter.readers import read
     from epimeter.standards.evaluation import evaluate_standards
-    from epimeter.standards.exposure_report import liability_inputs, liability_report
+    from epimeter.standards.exposure_inputs import liability_inputs
+    from epimeter.standards.exposure_report import liability_report
     from epimeter.standards.records import records_of
 
     now = datetime.datetime.now(datetime.UTC)

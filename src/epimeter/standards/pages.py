@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from epimeter.report import figures
 from epimeter.report.sections import Document, Grid, Items, Paragraph, Picture, Section, Tone
-from epimeter.standards.evaluation import NAMES, Reading, StandardsEvaluation
+from epimeter.standards.evaluated import NAMES, StandardsEvaluation
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
+from epimeter.standards.reading import Reading
 
 SPANS = {
     "ers.ece": (0.0, 0.3),

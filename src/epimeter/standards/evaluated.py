@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an evaluation after one or both standards found; every rendering is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from epimeter import __version__
+from epimeter.results import plain
+from epimeter.standards import ers
+from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK
+from epimeter.standards.conformity import Claim
+from epimeter.standards.declaration import Declaration
+from epimeter.standards.ers import ErsEvaluation, ers_ece_band, ers_u_recall_band
+from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
+from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
+from epimeter.standards.reading import Reading
+from epimeter.standards.requirement import Requirement
+from epimeter.standards.unknowns import CategoryRecall
+
+SCHEMA = "epimeter-evaluation-1"
+NAMES = {"ers": "ONTO-ERS 1.0.0", "onto": "ONTO 42001:2025"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandardsEvaluation:
+    """An evaluation after one or both standards; every rendering is made from this."""
+
+    standards: tuple[str, ...]
+    date: str
+    declaration: Declaration
+    source: Mapping[str, Any]
+    records: Mapping[str, Any]
+    methodology: Mapping[str, Any]
+    requirements: tuple[Requirement, ...]
+    readings: tuple[Reading, ...]
+    ers: ErsEvaluation | None
+    onto: OntoEvaluation | None
+    onto_undefined: str | None
+    ratio: InformationRatio | None
+    beside: Mapping[str, float | None]
+    categories: tuple[CategoryRecall, ...]
+    claim: Claim | None
+    statement: str | None
+    certificate_possible: bool
+    next_evaluation: str | None
+    due: tuple[str, ...]
+    cautions: tuple[str, ...]
+    converted: str | None
+    baseline: str | None
+    dataset_digest: str
+    code_digest: str
+    liability: Any = field(default=None, compare=False)
+    """A liability report, where its inputs were given."""
+
+    def __getitem__(self, name: str) -> Reading:
+        for reading in self.readings:
+            if reading.name == name:
+                return reading
+        raise KeyError(name)
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The numbers alone, each standard's in an object of its own; the same bytes for the same data."""
+        made: dict[str, Any] = {"beside": {name: plain(value) for name, value in self.beside.items()}}
+        if self.ers is not None:
+            made["ers"] = self.ers.to_dict()
+        if "onto" in self.standards:
+            names = ("onto.ece", "onto.mce")
+            partly = {name.partition(".")[2]: plain(self[name].value) for name in names}
+            made["onto"] = partly | ({"u_recall": None, "ors": None} if self.onto is None else self.onto.to_dict())
+            made["onto"]["igr"] = None if self.ratio is None else self.ratio.to_dict()
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as plain values, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "epimeter": __version__,
+            "standards": [NAMES[name] for name in self.standards],
+            "spec_version": ers.SPEC_VERSION if "ers" in self.standards else None,
+            "date": self.date,
+            "declaration": self.declaration.to_dict(),
+            "source": {name: plain(value) for name, value in self.source.items()},
+            "records": dict(self.records),
+            "methodology": {name: plain(value) for name, value in self.methodology.items()},
+            "requirements": [requirement.to_dict() for requirement in self.requirements],
+            "metrics": self.metrics,
+            "readings": [reading.to_dict() for reading in self.readings],
+            "verdicts": self.verdicts,
+            "categories": [category.to_dict() for category in self.categories],
+            "next_evaluation": self.next_evaluation,
+            "due": list(self.due),
+            "mapping": {
+                "as_of": AS_OF,
+                "frameworks": FRAMEWORKS,
+                "rows": [row.to_dict() for row in MAPPING],
+                "wording": "evidence for a clause, not conformity with it",
+            },
+            "limits": list(LIMITS),
+            "cautions": list(self.cautions),
+            "converted": self.converted,
+            "baseline": self.baseline,
+            "evidence": {
+                "dataset_digest": f"epi-col-v1:sha-256:{self.dataset_digest}",
+                "code_digest": f"sha-256:{self.code_digest}",
+                "version": __version__,
+            },
+            "liability": None if self.liability is None else self.liability.to_dict(),
+        }
+
+    @property
+    def verdicts(self) -> dict[str, Any]:
+        """Level, risk and status in words, by standard (C-46)."""
+        made: dict[str, Any] = {}
+        if self.ers is not None:
+            level = self.ers.level_index
+            made["ers"] = {
+                "level": self.ers.level,
+                "title": ers.LEVELS[level - 1].title if level else "no level",
+                "status": "PASS" if level else "FAIL",
+                "risk": self.ers.risk,
+                "risk_action": RISK[self.ers.risk_index].action,
+                "ece_band": ERS_ECE[ers_ece_band(self.ers.ece)].name,
+                "u_recall_band": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].name,
+                "assurance": self._assured("ers"),
+                "certificate_possible": self.certificate_possible,
+            }
+        if "onto" in self.standards:
+            found, made_claim = self.onto, self.claim
+            made["onto"] = {
+                "level": "none" if made_claim is None else made_claim.level,
+                "measured_level": "none" if made_claim is None else made_claim.measured_level,
+                "tier": "none" if made_claim is None else made_claim.tier,
+                "flags": {} if made_claim is None else dict(made_claim.flags),
+                "missing": [] if made_claim is None else list(made_claim.missing),
+                "risk": None if found is None else found.risk,
+                "risk_action": None if found is None else RISK[found.risk_index].action,
+                "assurance": self._assured("onto"),
+                "statement": self.statement,
+                "undefined": self.onto_undefined,
+            }
+        return made
+
+    def _assured(self, prefix: str) -> str | None:
+        """Firm when every number that decides the level is."""
+        words = [
+            reading.assurance.assurance
+            for reading in self.readings
+            if reading.name.startswith(f"{prefix}.") and reading.limits and reading.assurance is not None
+        ]
+        return None if not words else "firm" if set(words) == {"firm"} else "marginal"

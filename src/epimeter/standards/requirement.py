@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The requirements of the standards on data, each with its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from epimeter.results import Result
+from epimeter.standards import ers
+from epimeter.standards.declaration import Declaration
+from epimeter.standards.onto42001 import OntoEvaluation
+from epimeter.standards.records import Records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement(Result):
+    """One requirement on the data: its figure, what is needed, whether it is met, whether it bars a certificate."""
+
+    id: str
+    title: str
+    figure: str
+    needed: str
+    passed: bool
+    blocks: bool
+
+
+def requirements_of(
+    records: Records,
+    check: ers.DatasetCheck,
+    onto: OntoEvaluation | None,
+    told: Declaration,
+    chosen: Sequence[str],
+) -> tuple[Requirement, ...]:
+    """One pass or fail a requirement on the data (ERS-3.2-b)."""
+    days = "no timestamps" if records.period is None else f"{records.period.days:.4g} days"
+    kind = "right or wrong answers" if records.classes is None else "classes"
+    made = []
+    if "ers" in chosen:
+        made += [
+            Requirement(id="ERS-3.1-a", title="Predictions", figure=f"{check.sample_size:,}",
+                        needed=f"at least {ers.MINIMUM_ROWS:,}", passed=bool(check.sample_size_ok), blocks=True),
+            Requirement(id="ERS-3.1-b", title=f"Largest share, by {kind}", figure=f"{check.largest_share:.1%}",
+                        needed=f"at most {ers.LARGEST_SHARE:.0%}", passed=bool(check.balance_ok),
+                        blocks=records.classes is not None),
+            Requirement(id="ERS-3.1-c", title="Confidence bins covered", figure=f"{check.covered_bins} of 10",
+                        needed=f"at least {ers.MINIMUM_BINS}", passed=bool(check.coverage_ok), blocks=True),
+            Requirement(id="ERS-3.1-d", title="Span of production data", figure=days,
+                        needed=f"at least {ers.MINIMUM_DAYS} days", passed=bool(check.span_ok), blocks=True),
+        ]  # fmt: skip
+    if "onto" in chosen:
+        unknowns = 0 if onto is None else onto.unknowns
+        made += [
+            Requirement(id="42001-B.1.1-a", title="Samples for ECE", figure=f"{records.n_rows:,}",
+                        needed="should be at least 1,000", passed=records.n_rows >= 1000, blocks=False),
+            Requirement(id="42001-B.1.1-a", title="Unknown inputs for U-Recall", figure=f"{unknowns:,}",
+                        needed="should be at least 500", passed=unknowns >= 500, blocks=False),
+        ]  # fmt: skip
+        said = {True: "yes", False: "no", None: "not stated"}
+        made += [
+            Requirement(id="42001-B.1.2-a", title=f"Data include {name.replace('_', ' ')}", figure=said[value],
+                        needed="should be yes", passed=bool(value), blocks=False)
+            for name, value in told.contents.items()
+        ]  # fmt: skip
+    return tuple(made)
