@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often do intervals hold the truth? Four calibration curves, four sample sizes, many data sets each.
 
-    python benchmarks/coverage.py                 a few minutes on two cores; writes docs/coverage.md
-    python benchmarks/coverage.py --sets 2000     finer
+    python -m benchmarks.coverage                 a few minutes on two cores; writes docs/coverage.md
+    python -m benchmarks.coverage --sets 2000     finer
 
 Confidences are logistic normal (median 0.62, logit deviation 1.5); outcomes are drawn from a curve of the confidence.
 The true value of a metric is that of the population: its bins cut at the population's quantiles where bins have equal

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of resampling against peers, and the level of every test.
 
-python benchmarks/inference.py speed --peers PYTHON    PYTHON: an interpreter that has calibstats, scipy and relplot
-python benchmarks/inference.py level                   every test on calibrated data; about ten minutes on two cores
+python -m benchmarks.inference speed --peers PYTHON    PYTHON: an interpreter that has calibstats, scipy and relplot
+python -m benchmarks.inference level                   every test on calibrated data; about ten minutes on two cores
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import sections
+
+from benchmarks import sections
 
 ROWS, DRAWS, BINS = 100_000, 1000, 10
 
@@ -215,6 +216,7 @@ def tests():
         for field in metric.returns:
             if field.endswith("p_value") or field == "p_value_overconfident":
                 made[f"{name}.{field}"] = lambda y, p, m=metric, f=field: getattr(m(y, p), f) <= ALPHA
+    made["hl.p_value, ddof=0"] = lambda y, p: catalogue()["hl"](y, p, ddof=0).p_value <= ALPHA
     for metric in ("ece", "mce", "ecd"):
         made[f"consistency_test of {metric}"] = lambda y, p, m=metric: (
             consistency_test(y, p, metric=m, draws=199, threads=1).reject

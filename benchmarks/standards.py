@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long an evaluation after both standards takes, against its own parts in the same run.
 
-python benchmarks/standards.py
+python -m benchmarks.standards
 """
 
 import json
@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-from sections import machine, write
 
+from benchmarks.sections import machine, write
 from epimeter.cli.standards import Given, evaluated, rendered
 from epimeter.inference import bootstrap_interval
 from epimeter.passport import passport, pdf

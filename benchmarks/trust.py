@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast the log grows, how fast certificates are verified and issued, how long a proof is.
 
-python benchmarks/trust.py
+python -m benchmarks.trust
 """
 
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "trust"))
 
 from certificates import CERTIFICATE, FOUND, GOOD, ISSUER, LATER, LIST, SUBJECT, TRUST, body, data_of, logged, signed
-from ground import AT, LOG_KEY, ORIGIN, POLICY
-from sections import machine, write
+from trust_ground import AT, LOG_KEY, ORIGIN, POLICY
 
+from benchmarks.sections import machine, write
 from epimeter.trust.log import Log
 from epimeter.trust.registry import Registry
 from epimeter.trust.tlog_proof import verify_proof

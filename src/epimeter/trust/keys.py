@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
@@ -65,7 +66,7 @@ class PublicKey:
         if len(signature) != 64:
             raise malformed(f"an Ed25519 signature must have 64 bytes; {what} has {len(signature)}")
         try:
-            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message)
+            _loaded(self.raw).verify(signature, message)
         except InvalidSignature:
             raise VerificationError(
                 f"{what} does not fit: the content was changed, or key {self.id[:8]} did not sign it",
@@ -96,6 +97,12 @@ class PublicKey:
         if jwk.get("kid", key.id) != key.id:
             raise malformed(f"kid of a JSON Web Key must be its thumbprint {key.id}; got {str(jwk['kid'])[:60]!r}")
         return key
+
+
+@lru_cache(maxsize=64)
+def _loaded(raw: bytes) -> Ed25519PublicKey:
+    """The library's form of a key; whoever verifies many certificates meets the same few keys."""
+    return Ed25519PublicKey.from_public_bytes(raw)
 
 
 class Signer(Protocol):
