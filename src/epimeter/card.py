@@ -49,6 +49,8 @@ class Card:
     """The symbols of the equation."""
     pitfalls: str = ""
     """Where it misleads, and where we differ from print or from peers."""
+    simulated: str = ""
+    """Where simulations found its test off its level, or its interval off its coverage, with the figures."""
     aliases: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     """Columns it cannot do without, besides y_true and y_prob: `features`, `groups`."""

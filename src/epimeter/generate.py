@@ -55,6 +55,8 @@ def reference_page(metric: Metric[Any]) -> str:
             lines.append(f"| `{parameter['name']}` | {default} | {allowed} | {parameter['meaning']} |")
     if facts["pitfalls"]:
         lines += ["", "## Pitfalls", "", facts["pitfalls"]]
+    if facts["simulated"]:
+        lines += ["", "## Simulated", "", facts["simulated"]]
     lines += ["", "## Source", "", facts["source"]]
     if facts["aliases"]:
         lines += ["", f"Also called {', '.join(facts['aliases'])}."]

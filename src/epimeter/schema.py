@@ -47,6 +47,7 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "parameters": [_parameter(p) for p in metric.parameters.values()],
         "returns": list(metric.returns),
         "pitfalls": card.pitfalls,
+        "simulated": card.simulated,
         "source": card.source,
         "aliases": list(card.aliases),
     }

@@ -76,13 +76,10 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
             lines += textwrap.wrap(parameter["meaning"], 96, initial_indent="      ", subsequent_indent="      ")
     if facts["returns"]:
         lines += ["", f"Returns   {', '.join(facts['returns'])}"]
-    if facts["pitfalls"]:
-        lines += [
-            "",
-            "Pitfalls",
-            *textwrap.wrap(facts["pitfalls"], 98, initial_indent="  ", subsequent_indent="  "),
-        ]
-    lines += ["", "Source", *textwrap.wrap(facts["source"], 98, initial_indent="  ", subsequent_indent="  ")]
+    for title in ("pitfalls", "simulated", "source"):
+        if facts[title]:
+            text = textwrap.wrap(facts[title], 98, initial_indent="  ", subsequent_indent="  ")
+            lines += ["", title.capitalize(), *text]
     if facts["aliases"]:
         lines += ["", f"Also called {', '.join(facts['aliases'])}"]
     return "\n".join(lines)
