@@ -64,6 +64,7 @@ MAGIC = (
     (b"\xfd7zXZ", "xz-compressed data"),
     (b"\x93NUMPY", "a single numpy array"),
     (b"FEA1", "Feather version 1"),
+    (b"EPI1", "a summary written by epimeter"),
     (b"PARE", "encrypted Parquet"),
     (b"%PDF", "PDF"),
     (b"\x89HDF", "HDF5"),
@@ -80,6 +81,7 @@ WAY_OUT = {
     "xz-compressed data": "Unpack it first: unxz",
     "a single numpy array": "Save the columns by name: np.savez(path, confidence=…, correct=…)",
     "Feather version 1": "Write it again as Arrow IPC",
+    "a summary written by epimeter": "Its rows are not in it; epimeter report prints what it says",
     "UTF-16 text": "Save it as UTF-8",
     "a Python pickle": "A pickle can run code and is never opened; save it as Parquet",
 }

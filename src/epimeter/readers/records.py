@@ -54,6 +54,8 @@ def from_document(found: Any, chooser: Chooser, source: str) -> Block:
         records = found["predictions"]
         about = {key: value for key, value in found.items() if key != "predictions"}
         return from_records(records, chooser, source, range(len(records)), "predictions", about)
+    if isinstance(found.get("epimeter"), str):  # the version that wrote it
+        raise ReadError(f"{source} is a report that epimeter wrote; give the predictions that it is about")
     columns = {key: value for key, value in found.items() if isinstance(value, list)}
     about = {key: value for key, value in found.items() if not isinstance(value, list)}
     if not columns:
