@@ -7,6 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+
+from epimeter.cli import COMMANDS, epimeter
 
 RNG = np.random.Generator(np.random.PCG64(5))
 PROB = RNG.random(300)
@@ -152,3 +155,13 @@ def test_detections_are_evaluated_from_coco_files(tmp_path):
     values = {m["metric"]: m["value"] for m in report["measurements"]}
     assert values["match_detections"] == pytest.approx(1 / 12)
     assert set(values) >= {"d_ece", "laece", "egce", "qgc", "sgc", "l1cbod", "detection_ace"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command):
+    shown = CliRunner().invoke(epimeter, [command, "--help"])
+    assert shown.exit_code == 0
+    assert shown.output.startswith("Usage: ") and f" {command} " in shown.output.splitlines()[0]
+    assert "\\" not in shown.output  # a mark of the formatter that it did not understand
+    examples = [line.strip() for line in shown.output.splitlines() if line.startswith("  epimeter ")]
+    assert all(line.split()[1] in COMMANDS for line in examples)

@@ -75,6 +75,7 @@ def epimeter() -> None:
     epimeter keys init FOLDER         become an issuer; then certify FILE, revoke ID, log publish
     epimeter verify CERT --key KEY    is a certificate authentic, current, consistent
     epimeter reproduce CERT DATA      compute it again from the data and compare every byte
+    epimeter serve                    API, registry, log and signal; then submit FILE --server URL
     """
 
 

@@ -34,7 +34,7 @@ def passport(
     as_json: bool,
     **standards: Any,
 ) -> None:
-    r"""Make the epistemic passport of a system.
+    """Make the epistemic passport of a system.
 
     FILE holds predictions, as for epimeter evaluate, or is the JSON of an evaluation after the standards.
 

@@ -19,7 +19,7 @@ from epimeter.errors import MissingExtraError
 @click.option("--workers", type=int, help="Threads that do jobs.  [default: 1]")
 @click.option("--config", type=click.Path(), help="TOML file of settings; the environment (EPIMETER_…) overrules it.")
 def serve(config: str | None, **options: object) -> None:
-    r"""Run the service: API, registry, log and signal.
+    """Run the service: API, registry, log and signal.
 
     The first start makes everything it needs: database, keys, and one administrator key, which is printed once.
 

@@ -35,7 +35,7 @@ def submit(
     certificate: str | None,
     level: str | None,
 ) -> None:
-    r"""Send the predictions in FILE to a service and print its answer.
+    """Send the predictions in FILE to a service and print its answer.
 
     \b
     epimeter submit predictions.parquet --server https://registry.example --model-id triage --domain medical

@@ -36,7 +36,7 @@ def summarise(
     kind: str | None,
     skip_damaged: bool,
 ) -> None:
-    r"""Condense the predictions in FILE… to a summary of some kilobytes, from which a report is made later.
+    """Condense the predictions in FILE… to a summary of some kilobytes, from which a report is made later.
 
     A FILE may be a pattern or a folder. The summary holds counts and sums, no rows; it is versioned and checksummed.
 

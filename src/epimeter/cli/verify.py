@@ -34,7 +34,7 @@ def verify(
     record: str | None,
     as_json: bool,
 ) -> None:
-    r"""Verify a certificate offline, with nothing but the file and keys that you have from elsewhere.
+    """Verify a certificate offline, with nothing but the file and keys that you have from elsewhere.
 
     \b
     epimeter verify cert.json --key KEY --log-key VKEY --status-key KEY --status list.json
