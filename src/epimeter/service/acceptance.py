@@ -19,7 +19,8 @@ from epimeter.errors import EpimeterError
 from epimeter.service import webhooks
 from epimeter.service.assessment import ENGINE, Assessed, assess
 from epimeter.service.bodies import Body, encoded
-from epimeter.service.predictions import to_records, unpacked_columns
+from epimeter.service.columns import to_records
+from epimeter.service.kept_rows import unpacked_columns
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
 from epimeter.standards.ers import SPEC_VERSION

@@ -18,7 +18,8 @@ import msgspec
 from epimeter.errors import InputError
 from epimeter.service import webhooks
 from epimeter.service.access import Caller
-from epimeter.service.predictions import to_table, unpacked_columns
+from epimeter.service.columns import to_table
+from epimeter.service.kept_rows import unpacked_columns
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import CertificateRequest, CertificateState, Evaluation, Facts
 from epimeter.store import evaluations, journal, registry

@@ -10,7 +10,8 @@ from fastapi.responses import Response
 
 from epimeter.errors import MissingExtraError
 from epimeter.passport import canonical, passport, pdf
-from epimeter.service.predictions import to_records, unpacked_columns
+from epimeter.service.columns import to_records
+from epimeter.service.kept_rows import unpacked_columns
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import Facts

@@ -17,8 +17,10 @@ import uvicorn
 from epimeter.service import acceptance
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.bodies import Body
+from epimeter.service.columns import to_records
+from epimeter.service.kept_rows import packed
 from epimeter.service.ledger import Ledger
-from epimeter.service.predictions import NDJSON, packed, read, to_records
+from epimeter.service.predictions import NDJSON, read
 from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
@@ -141,7 +143,9 @@ async def _run(server: uvicorn.Server, port: socket.socket) -> None:
 
 
 def _port(host: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    # Said to be TCP: only then does asyncio send small packets at once, and an answer does not wait 40 ms for an ACK.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))

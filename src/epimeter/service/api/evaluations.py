@@ -17,10 +17,12 @@ from epimeter.service.acceptance import Order
 from epimeter.service.access import Known
 from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
+from epimeter.service.columns import to_records
 from epimeter.service.documents import content_of, documented
+from epimeter.service.kept_rows import packed
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
-from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, packed, read, to_records, today
+from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, read
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import rendered
 from epimeter.service.schemas import (
@@ -31,7 +33,7 @@ from epimeter.service.schemas import (
     Prediction,
 )
 from epimeter.store import evaluations, jobs
-from epimeter.store.moments import month_of, now
+from epimeter.store.moments import moment, month_of, now
 
 area = APIRouter(tags=["evaluations"])
 BINARY = {"schema": {"type": "string", "format": "binary"}}
@@ -155,7 +157,7 @@ def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fac
     assert said is not None
     at = now()
     order = Order(organization=caller.organization, key_id=caller.key_id, quota=caller.quota)
-    given = to_records(columns, today())
+    given = to_records(columns, moment(at))
     if columns.n_rows > settings.rows_at_once:
         many = packed(columns, str(settings.folder))
 

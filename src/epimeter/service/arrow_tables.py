@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow IPC streams and Parquet files into columns, through the readers that files go through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import ReadError
+from epimeter.service.arrow_guard import TooMuchError, refuse_bomb
+from epimeter.service.bodies import Body
+from epimeter.service.columns import Columns, refuse_many, words
+from epimeter.service.problems import Problem
+from epimeter.service.schemas import COLUMNS
+from epimeter.service.settings import Settings
+
+
+def from_stream(body: Body, settings: Settings) -> Columns:
+    """The columns in an Arrow IPC stream."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    with _ArrowFaults("an Arrow IPC stream"):
+        raw = body.whole()
+        refuse_bomb(
+            ipc.MessageReader.open_stream(pa.py_buffer(raw)), rows=settings.max_rows, size=settings.max_unpacked
+        )
+        with ipc.open_stream(pa.py_buffer(raw)) as stream:
+            table = stream.read_all()
+        return _of_table(table, settings)
+
+
+def from_parquet(body: Body, settings: Settings) -> Columns:
+    """The columns in a Parquet file."""
+    from pyarrow import parquet
+
+    with _ArrowFaults("Parquet"):
+        body.file.seek(0)
+        with parquet.ParquetFile(body.file, page_checksum_verification=True) as file:
+            facts = file.metadata
+            size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+            if facts.num_rows > settings.max_rows:
+                raise TooMuchError(f"a body must have at most {settings.max_rows:,} rows; got {facts.num_rows:,}")
+            if size > settings.max_unpacked:
+                raise TooMuchError(f"a body must unpack to at most {settings.max_unpacked:,} bytes; got {size:,}")
+            _refuse_names(file.schema_arrow.names)
+            table = file.read()
+        return _of_table(table, settings)
+
+
+def _of_table(table: Any, settings: Settings) -> Columns:
+    """An Arrow table as columns, through the readers that files go through."""
+    from epimeter.readers import read as read_table
+
+    _refuse_names(table.schema.names)
+    refuse_many(table.num_rows, settings)
+    table.validate(full=True)
+    found = read_table(table, columns={"confidence": "confidence", "label": "correct"})
+    if found.zoneless is not None:
+        raise ReadError(f"timestamp must have a time zone; {found.zoneless} has none", field="timestamp")
+    n = table.num_rows
+    whole = found.n_rows == n  # then nothing has to be copied
+    known = None if whole else np.asarray(found.rows)
+
+    def spread(column: Any, empty: Any) -> Any:
+        if column is None or whole:
+            return column
+        made = np.full(n, empty, np.asarray(column).dtype)
+        made[known] = column
+        return made
+
+    return Columns(
+        confidence=spread(np.asarray(found.y_prob).astype(np.float64, copy=False), 0.0),
+        correct=spread(np.asarray(found.label).astype(np.uint8, copy=False), 2),
+        timestamp=spread(found.timestamp, np.datetime64("NaT", "us")),
+        ground_truth_source=spread(found.ground_truth_source, None),
+        class_=spread(found.class_of, None),
+        unknown=spread(found.unknown, False),
+        detected=spread(found.detected, False),
+        id=None if found.id is None else spread(words(_listed(found.id)), None),
+        at="/rows",
+    )
+
+
+def _listed(values: Any) -> list[Any]:
+    listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
+    return [None if value is None else str(value) for value in listed]
+
+
+def _refuse_names(names: list[str]) -> None:
+    unknown = [name for name in names if name not in COLUMNS]
+    if unknown or len(set(names)) < len(names) or not {"confidence", "correct"} <= set(names):
+        what = f"{unknown[0]!r:.60} is none of them" if unknown else "one is missing or stands twice"
+        raise ReadError(f"columns must be confidence, correct and any of {', '.join(COLUMNS[2:])}; {what}")
+
+
+class _ArrowFaults:
+    """What pyarrow raises, as one sentence."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, fault: BaseException | None, __: object) -> None:
+        import pyarrow as pa
+
+        if isinstance(fault, ReadError | Problem) or fault is None:
+            return
+        if isinstance(fault, OSError) and fault.errno is not None:
+            return
+        if isinstance(fault, pa.ArrowException | OSError | ValueError | TypeError | KeyError):
+            raise ReadError(f"the body must be {self._what}; it cannot be read as such") from None

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions as columns, whatever format they came in: doubted once, worded in the caller's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.errors import InputError
+from epimeter.readers.table import Table
+from epimeter.service.problems import Problem
+from epimeter.service.schemas import Facts
+from epimeter.service.settings import Settings
+from epimeter.standards.records import Records, records
+
+NAMES = {"y_prob": "confidence", "y_true": "correct", "classes": "class"}
+Objects = NDArray[np.object_]
+
+
+@dataclass
+class Columns:
+    """Columns as they came: `correct` is 0, 1, or 2 where nobody knows; others None where they are absent."""
+
+    confidence: NDArray[np.float64]
+    correct: NDArray[np.uint8]
+    timestamp: NDArray[np.datetime64] | None = None
+    ground_truth_source: Objects | None = None
+    class_: Objects | None = None
+    unknown: NDArray[np.bool_] | None = None
+    detected: NDArray[np.bool_] | None = None
+    id: Objects | None = None
+    at: str = "/predictions"
+    """Where the rows stood, for pointers."""
+    first: int = 0
+    """The number of the first row there."""
+    facts: Facts | None = field(default=None)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.confidence)
+
+
+def to_records(columns: Columns, now: datetime) -> Records:
+    """Doubt the columns once; rows without ground truth are counted and left out (C-13)."""
+    known = columns.correct != 2
+    unlabelled = int(len(known) - known.sum())
+    if unlabelled == len(known):
+        raise Problem("invalid", "at least one prediction must have ground truth; correct is null in all of them")
+    keep: Any = slice(None) if not unlabelled else known
+    places = np.flatnonzero(known) if unlabelled else None
+
+    def taken(column: Any) -> Any:
+        return None if column is None else column[keep]
+
+    try:
+        return records(
+            columns.correct[keep],
+            columns.confidence[keep],
+            unknown=taken(columns.unknown),
+            detected=taken(columns.detected),
+            classes=taken(columns.class_),
+            timestamp=taken(columns.timestamp),
+            ground_truth_source=taken(columns.ground_truth_source),
+            unlabelled=unlabelled,
+            now=now,
+        )
+    except InputError as fault:
+        raise _worded(fault, columns, places) from None
+
+
+def to_table(columns: Columns, source: str) -> Table:
+    """The labelled rows as a reader's table, for the functions that certify one."""
+    keep = columns.correct != 2
+
+    def taken(column: Any) -> Any:
+        return None if column is None else column[keep]
+
+    return Table(
+        source=source,
+        label=columns.correct[keep],
+        confidence=columns.confidence[keep],
+        unknown=taken(columns.unknown),
+        detected=taken(columns.detected),
+        timestamp=taken(columns.timestamp),
+        ground_truth_source=taken(columns.ground_truth_source),
+        class_of=taken(columns.class_),
+        id=taken(columns.id),
+        unlabelled=int(len(keep) - keep.sum()),
+        rows=np.flatnonzero(keep),
+    )
+
+
+def _worded(fault: InputError, columns: Columns, places: NDArray[np.intp] | None) -> Problem:
+    """A refusal in the caller's words: his names, his record."""
+    sentence = str(fault)
+    for ours, theirs in NAMES.items():
+        sentence = sentence.replace(ours, theirs)
+    name = NAMES.get(fault.field or "", fault.field or "")
+    row = fault.row if fault.row is None or places is None else int(places[fault.row])
+    place = "" if row is None else f"/{row + columns.first}"
+    pointer = columns.at + (f"/{name}{place}" if columns.at == "/columns" else f"{place}/{name}" if name else place)
+    return Problem("invalid", f"{pointer}: {sentence}", errors=[(pointer, sentence)])
+
+
+def joined(parts: list[Columns]) -> Columns:
+    """Parts one after the other; a column that one has and another has not is refused."""
+    if len(parts) == 1:
+        return parts[0]
+    made: dict[str, Any] = {}
+    for name in ("ground_truth_source", "correct", "timestamp", "class_", "unknown", "detected", "id", "confidence"):
+        columns = [getattr(part, name) for part in parts]
+        if name == "ground_truth_source" and any(column is not None for column in columns):
+            # The one column that may be null in some records, so in all of a part.
+            columns = [np.full(part.n_rows, None, object) if one is None else one for part, one in zip(parts, columns)]
+        absent = sum(column is None for column in columns)
+        if 0 < absent < len(columns):
+            raise Problem("invalid", f"{name.rstrip('_')} must stand in every record or in none")
+        made[name] = None if absent else np.concatenate(columns)
+        for part in parts:
+            setattr(part, name, None)
+    return Columns(**made)
+
+
+def refuse_many(n_rows: int, settings: Settings) -> None:
+    """Refuse more rows than one body may have."""
+    if n_rows > settings.max_rows:
+        raise Problem("too-large", f"a body must have at most {settings.max_rows:,} rows; it has {n_rows:,} or more")
+
+
+def words(values: list[Any] | None) -> Objects | None:
+    """Texts as a column; None stays None."""
+    if values is None:
+        return None
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made

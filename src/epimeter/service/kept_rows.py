@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that are kept, for a job or for a certificate that may follow: packed columns and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from epimeter.service.bodies import Body
+from epimeter.service.columns import Columns, words
+
+BATCH = 1 << 17
+"""Rows that are packed at a time."""
+
+
+def packed(columns: Columns, folder: str) -> Body:
+    """Columns as bytes to keep, an Arrow stream under zstd; on the disk when they are many."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    arrays: dict[str, Any] = {"confidence": columns.confidence, "correct": columns.correct}
+    for name in ("timestamp", "ground_truth_source", "class_", "unknown", "detected", "id"):
+        column = getattr(columns, name)
+        if column is not None:
+            arrays[name] = pa.array(column.tolist()) if column.dtype == object else column
+    made = Body(folder)
+    table = pa.table(arrays)
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with ipc.new_stream(pa.PythonFile(made.file, "w"), table.schema, options=options) as stream:
+        stream.write_table(table, max_chunksize=BATCH)
+    made.file.seek(0)
+    return made
+
+
+def unpacked_columns(data: bytes) -> Columns:
+    """Columns that `packed` made."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    table = ipc.open_stream(pa.py_buffer(data)).read_all()
+    made: dict[str, Any] = {}
+    for name in table.schema.names:
+        column = table.column(name).combine_chunks()
+        texts = pa.types.is_string(column.type) or pa.types.is_null(column.type)
+        made[name] = words(column.to_pylist()) if texts else column.to_numpy(zero_copy_only=False)
+    return Columns(**made, at="/rows")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions as they are sent, and what is said of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from epimeter.service.schemas.words import Domain, Identifier, Moment, Source
+
+
+class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
+    """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows."""
+
+    confidence: float
+    correct: bool | None
+    id: Annotated[str, Meta(max_length=200)] | None = None
+    timestamp: Moment | None = None
+    ground_truth_source: Source | None = None
+    class_: Annotated[str, Meta(max_length=200)] | None = None
+    unknown: bool | None = None
+    detected: bool | None = None
+
+
+class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"class_": "class"}):
+    """The same as columns of one length."""
+
+    confidence: list[float]
+    correct: list[bool | None]
+    id: list[str] | None = None
+    timestamp: list[Moment] | None = None
+    ground_truth_source: list[Source | None] | None = None
+    class_: list[str] | None = None
+    unknown: list[bool] | None = None
+    detected: list[bool] | None = None
+
+
+COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction))
+
+
+class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """Predictions of one system, as rows or as columns."""
+
+    model_id: Identifier
+    domain: Domain = "general"
+    model_version: Identifier | None = None
+    dataset_id: Identifier | None = None
+    created_at: Moment | None = None
+    metrics: Annotated[list[Annotated[str, Meta(max_length=60)]], Meta(max_length=60)] | None = None
+    """Metrics of the report; the headlines when left out."""
+    preregistration: Identifier | None = None
+    predictions: list[Prediction] | UnsetType = UNSET
+    columns: PredictionColumns | UnsetType = UNSET
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What is said of the rows, whatever format they come in."""
+
+    model_id: str
+    domain: str
+    model_version: str | None = None
+    dataset_id: str | None = None
+    metrics: tuple[str, ...] | None = None
+    preregistration: str | None = None

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pre-registrations, certificates, the registry, the signal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from epimeter.service.schemas.words import Domain, Identifier, Name
+
+
+class PreregistrationRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What will be measured, against which level, on which data."""
+
+    model_id: Identifier
+    model_version: Identifier
+    domain: Domain = "general"
+    aim: Literal["L1", "L2", "L3"]
+    data_source: Name
+    least_records: Annotated[int, Meta(ge=1, le=2**53 - 1)] = 1000
+    dataset_digest: Annotated[str, Meta(pattern="^epi-col-v1:sha-256:[0-9a-f]{64}$")] | None = None
+
+
+class Preregistration(Struct, frozen=True, kw_only=True):
+    """A pre-registration as it was signed, and where the log holds it."""
+
+    id: str
+    log_index: int
+    entry_digest: str
+    registered_at: str
+    document: dict[str, Any]
+
+
+class CertificateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A certificate to be issued from an evaluation."""
+
+    evaluation_id: Annotated[str, Meta(min_length=1, max_length=40)]
+    model_digests: Annotated[list[Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]], Meta(max_length=64)] = []
+    """SHA-256 of the model's files, in hex."""
+
+
+class RevokeRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Why a certificate is revoked; everybody will see it."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class CertificateState(Struct, frozen=True):
+    """A certificate's id and its live status."""
+
+    id: str
+    status: str
+
+
+class RegistryLine(Struct, frozen=True, kw_only=True):
+    """A certificate in the public registry."""
+
+    id: str
+    organization: str
+    system_id: str
+    domain: str
+    level: str
+    issued_at: str
+    expires_at: str
+    status: str
+
+
+class RegistryPage(Struct, frozen=True):
+    """Certificates, the newest first."""
+
+    items: list[RegistryLine]
+    next: str | None
+
+
+class SignalMetrics(Struct, frozen=True):
+    """ERS over all labelled records of the evaluations of the last 24 hours; null when there are none."""
+
+    global_ece: float | None
+    global_u_recall: float | None
+    active_evaluations: int
+
+
+class Commitment(Struct, frozen=True):
+    """Where the public log holds the digest of a signal."""
+
+    log_index: int
+    digest: str
+
+
+class Signal(Struct, frozen=True, kw_only=True):
+    """The global signal (ERS 5.2)."""
+
+    signal_id: str
+    timestamp: str
+    entropy: str
+    metrics: SignalMetrics
+    ttl: int
+    available_at: str
+    expires_at: str
+    commitment: Commitment

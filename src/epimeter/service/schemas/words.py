@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of which the other types are made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/@+ -]*$")]
+Moment = Annotated[datetime, Meta(tz=True)]
+Domain = Literal["medical", "legal", "financial", "code", "general"]
+Source = Literal["human", "automated", "reference"]
+Tier = Literal["OPEN", "STANDARD", "CRITICAL"]
+Scope = Literal[
+    "evaluate", "evaluations:read", "certificates:read", "certificates:write", "webhooks:write", "keys:write", "admin"
+]
+Event = Literal["evaluation.completed", "evaluation.failed", "certificate.issued", "certificate.status"]
