@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +35,7 @@ class Share:
     n_rows: int
     low: float
     high: float
-    totals: dict[Recipe, Any]
+    totals: Mapping[Recipe, Any]
     kept: KeptRun | None = None
     sample: Sample | None = None
 
@@ -70,7 +70,7 @@ class Ledger:
         shares = self.shares
         if self.n_rows > self.plan.row_limit:
             shares = {value: replace(share, kept=None) for value, share in shares.items()}
-        if len(shares) > MOST_CELLS:
+        if len(shares) > MOST_CELLS and any(Cells() in share.totals for share in shares.values()):
             shares = {
                 value: replace(share, totals={r: s for r, s in share.totals.items() if r != Cells()})
                 for value, share in shares.items()

@@ -17,7 +17,8 @@ from epimeter.scale import loops
 from epimeter.summaries import Bins, BinTotals, MeanOf, MomentBins, MomentTotals
 from epimeter.summaries.bins import MOMENTS
 from epimeter.summaries.cells import CELLS, EMPTY, Cells, CellTotals, from_offsets
-from epimeter.summaries.fixed import Fixed
+from epimeter.summaries.fixed import ONE, STEPS, Fixed
+from epimeter.summaries.hot_cells import MOST_ROWS
 from epimeter.summaries.hot_scores import COUNTS, LOGARITHMIC, PLAIN
 from epimeter.summaries.means import Mean
 from epimeter.summaries.recipe import Recipe
@@ -56,7 +57,7 @@ def loop_of(recipe: Recipe) -> tuple[str, int] | None:
 class Looped:
     """Totals by slice of all recipes that have a loop."""
 
-    def __init__(self, recipes: Iterable[Recipe], cells: bool = True) -> None:
+    def __init__(self, recipes: Iterable[Recipe]) -> None:
         found = {recipe: loop_of(recipe) for recipe in recipes}
         self.recipes = {recipe: loop for recipe, loop in found.items() if loop is not None}
         names = {
@@ -82,6 +83,10 @@ class Looped:
         self.ends = np.zeros((0, 2))
         self.cells = np.zeros((0, 4 * CELLS), np.int64) if Cells() in self.recipes else None
         self.only = np.zeros((0, CELLS))
+        self.early: list[list[CellTotals]] = []
+        """Cells that were set aside, by slice."""
+        self.since = 0
+        """Rows in the cells since then."""
         self.n_slots = 0
 
     def grow(self, n_slots: int) -> None:
@@ -105,6 +110,7 @@ class Looped:
         self.log_rows, self.rows = wider(self.log_rows), wider(self.rows)
         self.ends = wider(self.ends, np.array([2.0, -1.0]))
         self.odd += [[] for _ in range(room - len(self.odd))]
+        self.early += [[] for _ in range(room - len(self.early))]
         if self.cells is not None:
             self.cells, self.only = wider(self.cells), wider(self.only, EMPTY)
 
@@ -112,6 +118,39 @@ class Looped:
         """Keep no cells any longer: there are too many slices for them."""
         self.cells, self.only = None, np.zeros((0, CELLS))
         self.recipes.pop(Cells(), None)
+
+    def absorb(self, other: Looped, numbers: Integers) -> None:
+        """Add the totals of another; its slice k is the slice `numbers[k]` here."""
+        n = len(numbers)
+
+        def add(mine: NDArray[Any], theirs: NDArray[Any], pairs: int) -> None:
+            """Add, then carry from steps to units in the columns from `pairs` on."""
+            both = mine[numbers] + theirs[:n]
+            both[..., pairs::2] += both[..., pairs + 1 :: 2] >> STEPS
+            both[..., pairs + 1 :: 2] &= ONE - 1
+            mine[numbers] = both
+
+        for bins, table in self.bins.items():
+            add(table, other.bins[bins], 2)
+        for bins, table in self.moments.items():
+            add(table, other.moments[bins], 2)
+        if self.plain is not None and other.plain is not None:
+            add(self.plain, other.plain, 0)
+        if self.logs is not None and other.logs is not None:
+            add(self.logs, other.logs, 0)
+        for mine, theirs in (
+            (self.counts, other.counts),
+            (self.certain, other.certain),
+            (self.log_rows, other.log_rows),
+            (self.rows, other.rows),
+        ):
+            mine[numbers] += theirs[:n]
+        self.ends[numbers, 0] = np.minimum(self.ends[numbers, 0], other.ends[:n, 0])
+        self.ends[numbers, 1] = np.maximum(self.ends[numbers, 1], other.ends[:n, 1])
+        for k, number in enumerate(numbers.tolist()):
+            self.odd[number] += other.odd[k]
+            if self.cells is not None and other.cells is not None and other.rows[k]:
+                self.early[number].append(other._cells(k))
 
     def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
         """Add runs of rows, each to its slice; False, with nothing added, when a row is not sound."""
@@ -128,13 +167,22 @@ class Looped:
             if bins != right:
                 loops.add_moments(true, prob, start, slot, bins, table)
         if self.cells is not None:
-            loops.add_cells(true, prob, start, slot, self.cells, self.only)
+            self._add_cells(true, prob, start, slot)
         if self.plain is not None:
             loops.add_plain(true, prob, start, slot, self.plain, self.counts)
         if self.logs is not None:
             self._add_logarithms(true, prob, start, slot, run_ends)
         self.rows[slot] += np.diff(start)
         return True
+
+    def _add_cells(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> None:
+        assert self.cells is not None
+        if self.since + len(prob) > MOST_ROWS:  # before a sum inside a cell could leave its integer
+            for number in range(self.n_slots):
+                self.early[number] = [self._cells(number)]
+            self.cells[:], self.only[:], self.since = 0, EMPTY, 0
+        loops.add_cells(true, prob, start, slot, self.cells, self.only)
+        self.since += len(prob)
 
     def _add_logarithms(
         self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers, run_ends: NDArray[np.float64]
@@ -146,13 +194,9 @@ class Looped:
             run = int(np.searchsorted(start, place, side="right")) - 1
             self.odd[int(slot[run])].append((float(prob[place]), int(true[place])))
 
-    def totals(self, number: int) -> dict[Recipe, Any]:
-        """The summaries of one slice."""
-        if not self.rows[number]:
-            return {}
-        return {recipe: self._summary(recipe, kind, bins, number) for recipe, (kind, bins) in self.recipes.items()}
-
-    def _summary(self, recipe: Recipe, kind: str, bins: int, number: int) -> Any:
+    def summary(self, recipe: Recipe, number: int) -> Any:
+        """The summary of one slice."""
+        kind, bins = self.recipes[recipe]
         if kind == "cells":
             return self._cells(number)
         if kind == "scores":
@@ -171,7 +215,8 @@ class Looped:
     def _cells(self, number: int) -> CellTotals:
         assert self.cells is not None
         parts = self.cells[number].reshape(CELLS, 2, 2)
-        return from_offsets(parts[:, :, 0], parts[:, :, 1], self.only[number])
+        now = from_offsets(parts[:, :, 0], parts[:, :, 1], self.only[number])
+        return reduce(lambda left, right: left.merge(right), self.early[number], now)
 
     def _column(self, name: str, number: int) -> tuple[Fixed, Fixed]:
         """One column: its sum in steps of 2^-44 and what they leave."""

@@ -48,8 +48,13 @@ def spread(code, true, prob, start, into_true, into_prob):  # type: ignore[no-un
         group = np.uint64(code[i] if code[i] >= 0 else groups - 1)
         j = np.uint64(place[group])
         place[group] += 1
-        into_prob[j] = prob[i]
-        into_true[j] = true[i]
+        said = prob[i] + prob.dtype.type(0.0)  # -0.0 becomes 0.0
+        if not said >= 0.0 or true[i] > 1:
+            said = prob.dtype.type(np.nan)  # what is no probability with an outcome stays refusable
+        into_prob[j] = -said if true[i] else said  # the outcome travels as the sign: one move a row, not two
+    for i in range(len(into_prob)):
+        into_true[i] = np.signbit(into_prob[i])
+        into_prob[i] = abs(into_prob[i])
 
 
 @njit(nogil=True, cache=True)

@@ -12,10 +12,11 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from epimeter.errors import ReadError
-from epimeter.scale.ledger import Ledger, joined
+from epimeter.scale.ledger import Ledger
 from epimeter.scale.piece import Piece
 from epimeter.scale.plan import Plan
 from epimeter.scale.tally import Tally
@@ -63,7 +64,7 @@ def gathered(
     limit = Limit(plan.row_limit)
     skipped: list[tuple[int, str]] = []
 
-    def work() -> Ledger:
+    def work() -> Tally:
         tally = Tally(plan, limit)
         try:
             for number, job in waiting:
@@ -81,19 +82,19 @@ def gathered(
         except BaseException:
             waiting.stop()
             raise
-        return tally.ledger()
+        return tally
 
     number = threads or _cores()
     if number == 1:
-        ledgers = [work()]
+        tallies = [work()]
     else:
         with ThreadPoolExecutor(number) as pool:
-            ledgers = [future.result() for future in [pool.submit(work) for _ in range(number)]]
-    made = joined(ledgers)
+            tallies = [future.result() for future in [pool.submit(work) for _ in range(number)]]
+    for other in tallies[1:]:
+        tallies[0].absorb(other)
+    made = tallies[0].ledger()
     if not skipped:
         return made
-    from dataclasses import replace
-
     return replace(made, skipped=tuple(note for _, note in sorted(skipped)))
 
 

@@ -7,7 +7,8 @@ recipes that have no loop, go through the recipe itself. Both give the same inte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ class Tally:
         self.unlabelled = 0
         self.loops: Any = None
         self.known = np.empty(0, np.int64)
-        """Slots of the values that the present piece codes, -1 where none has come."""
+        self.values: list[Any] = []
+        """The values that the present piece codes, and their slots, -1 where none has come."""
         self.streaming = plan.streaming
         self.cold_recipes: list[Recipe] = list(plan.streaming)
 
@@ -82,7 +84,9 @@ class Tally:
         step = CHUNK
         if isinstance(piece.slices, Coded):
             step = GROUPED
-            self.known = np.full(len(piece.slices.values) + 1, -1)  # code -1, a missing slice, is the last entry
+            if piece.slices.values != self.values:
+                self.values = list(piece.slices.values)
+                self.known = np.full(len(self.values) + 1, -1)  # code -1, a missing slice, is the last entry
         for begin in range(0, piece.n_rows, step):
             rows = slice(begin, begin + step)
             true, prob = piece.true[rows], piece.prob[rows]
@@ -131,7 +135,7 @@ class Tally:
             self.samples.append(Sample(self.plan.sample, self.plan.seed))
         if self.loops is not None:
             self.loops.grow(number + 1)
-        if number >= MOST_CELLS:
+        if number >= MOST_CELLS and Cells() in self.streaming:
             self._drop_cells()
         if number >= len(self.ends):
             more = np.full((max(1, len(self.ends)), 2), np.array([2.0, -1.0]))
@@ -199,25 +203,77 @@ class Tally:
                 value = None if k < 0 else piece.slices.values[k]
                 self.samples[self.slot(value)].add(given.take(some), place[some])
 
+    def absorb(self, other: Tally) -> None:
+        """Add what another worker has gathered."""
+        self.unlabelled += other.unlabelled
+        if not other.slots:
+            return
+        self.n_classes = other.n_classes
+        numbers = np.array([self.slot(value) for value in other.slots], np.int64)
+        if other.loops is not None:
+            self._loops().absorb(other.loops, numbers)
+        for theirs, mine in enumerate(numbers.tolist()):
+            self.rows[mine] += other.rows[theirs]
+            low, high = other.ends[theirs]
+            self.ends[mine] = min(self.ends[mine, 0], low), max(self.ends[mine, 1], high)
+            for recipe, summary in other.cold[theirs].items():
+                known = self.cold[mine].get(recipe)
+                self.cold[mine][recipe] = summary if known is None else known.merge(summary)
+            if self.plan.sample is not None:
+                self.samples[mine] = self.samples[mine].merge(other.samples[theirs])
+            if self.kept is not None and other.kept is not None:
+                self.kept.runs[mine] = self.kept.runs[mine].merge(other.kept.runs[theirs])
+        if other.kept is None:
+            self.kept = None
+
     def ledger(self) -> Ledger:
-        """What was gathered, ready to be merged with what others gathered."""
+        """What was gathered; a summary is made when it is first asked for."""
         shares = {}
         for value, number in self.slots.items():
-            totals = self.cold[number]
             low, high = self.ends[number]
-            if self.loops is not None and number < self.loops.n_slots:
-                made = self.loops.totals(number)
-                totals = {
-                    recipe: made[recipe] if recipe not in totals else totals[recipe].merge(made[recipe])
-                    for recipe in made
-                } | {recipe: summary for recipe, summary in totals.items() if recipe not in made}
+            looped = 0
+            if self.loops is not None:
+                looped = int(self.loops.rows[number])
                 low, high = min(low, self.loops.ends[number, 0]), max(high, self.loops.ends[number, 1])
+            n_rows = self.rows[number] + looped
             shares[value] = Share(
-                n_rows=self.rows[number] + (0 if self.loops is None else int(self.loops.rows[number])),
+                n_rows=n_rows,
                 low=float(low),
                 high=float(high),
-                totals={recipe: totals[recipe] for recipe in self.streaming if recipe in totals},
+                totals=Lazily(self.streaming if n_rows else (), partial(self._summary, number)),
                 kept=None if self.kept is None else self.kept.runs[number],
                 sample=self.samples[number] if self.plan.sample is not None else None,
             )
-        return Ledger(self.plan, shares, n_classes=self.n_classes, unlabelled=self.unlabelled)
+        return Ledger(self.plan, shares, n_classes=self.n_classes, unlabelled=self.unlabelled).settled()
+
+    def _summary(self, number: int, recipe: Recipe) -> Any:
+        cold = self.cold[number].get(recipe)
+        if self.loops is None or recipe not in self.loops.recipes or not self.loops.rows[number]:
+            return cold
+        looped = self.loops.summary(recipe, number)
+        return looped if cold is None else cold.merge(looped)
+
+
+class Lazily(Mapping[Recipe, Any]):
+    """Summaries by recipe, each made when it is first asked for: most slices are never looked at."""
+
+    def __init__(self, recipes: Iterable[Recipe], make: Callable[[Recipe], Any]) -> None:
+        self._recipes = dict.fromkeys(recipes)
+        self._make = make
+        self._made: dict[Recipe, Any] = {}
+
+    def __getitem__(self, recipe: Recipe) -> Any:
+        if recipe not in self._made:
+            if recipe not in self._recipes:
+                raise KeyError(recipe)
+            self._made[recipe] = self._make(recipe)
+        return self._made[recipe]
+
+    def __iter__(self) -> Iterator[Recipe]:
+        return iter(self._recipes)
+
+    def __len__(self) -> int:
+        return len(self._recipes)
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
