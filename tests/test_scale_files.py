@@ -108,7 +108,7 @@ def test_summaries_of_other_recipes_do_not_merge(tmp_path):
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(ReadError, match="it does not begin with EPI1"):
+    with pytest.raises(ReadError, match="it does not begin with EPI2"):
         unpacked(b"PAR1....", "x.epi")
     with pytest.raises(ReadError, match="nothing to report"):
         unpacked(to_bytes((1, 2)), "x.epi")

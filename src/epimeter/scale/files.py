@@ -35,7 +35,7 @@ from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.travel import from_bytes, to_bytes
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".epi"
 TOGETHER = 1000
 """Files whose numbers are held at a time."""

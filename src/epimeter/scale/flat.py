@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from epimeter.errors import MergeError, ReadError
 from epimeter.summaries.bins import BinTotals
 from epimeter.summaries.cells import CellTotals, agreed
+from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised
 from epimeter.summaries.means import Mean
 from epimeter.summaries.paired import Paired
-from epimeter.summaries.sums import Fine, Sums
+from epimeter.summaries.sums import Sums
 from epimeter.summaries.travel import _classes
 
 Shape = list[Any]
@@ -51,7 +52,7 @@ class Numbers:
             return [kind, list(array.shape)]
         if isinstance(value, int):
             if abs(value) >= INTEGER:
-                return ["huge", str(value)]
+                return ["huge", hex(value)]
             self.ints.append(np.array([value], np.int64))
             return ["int"]
         if isinstance(value, float):
@@ -96,7 +97,7 @@ class Stack:
             width = int(np.prod(size, dtype=np.int64))
             self.at_float += width
             return self.floats[:, self.at_float - width : self.at_float].reshape(-1, *size)
-        return int(shape[1]) if kind == "huge" else None
+        return int(shape[1], 16) if kind == "huge" else None
 
 
 def collapsed(stack: Any, n: int, name: str = "") -> Any:

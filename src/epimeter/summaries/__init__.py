@@ -9,7 +9,7 @@ Sums over rows are sums of integers (`fixed`): they have the same bits for any o
 number of threads.
 """
 
-from epimeter.summaries.bins import Bins, BinTotals, ClassBins, GivenBins, MomentBins, MomentTotals
+from epimeter.summaries.bins import Bins, BinTotals, ClassBins, FineBins, GivenBins, MomentBins, MomentTotals
 from epimeter.summaries.means import Mean, MeanOf
 from epimeter.summaries.recipe import Recipe, Summary
 from epimeter.summaries.rows import BinnedRows, Binning, Ordered, OrderedRows, Rows
@@ -20,6 +20,7 @@ __all__ = [
     "Binning",
     "Bins",
     "ClassBins",
+    "FineBins",
     "GivenBins",
     "Mean",
     "MeanOf",

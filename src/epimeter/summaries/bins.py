@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
 from epimeter.limits import AtLeast
-from epimeter.summaries import fast, fixed, paired
+from epimeter.summaries import fast, fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.cuts import Cut, pieces, width_index
+from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Recipe
@@ -21,7 +22,7 @@ from epimeter.summaries.rows import KeptRows
 from epimeter.views import Binary, Multiclass, Reading, View
 
 Floats = NDArray[np.float64]
-Sums = Fixed | Paired
+Sums = Fixed | Fine | Paired
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ class BinTotals:
         return self._mean(self.prob)
 
     @property
+    def doubt(self) -> Floats:
+        """1 minus the mean confidence of each bin, from the exact difference of the sums."""
+        return self._mean(self.weight - self.prob)  # type: ignore[operator]
+
+    @property
     def frequency(self) -> Floats:
         """Mean outcome of each bin."""
         return self._mean(self.true)
@@ -96,19 +102,19 @@ class BinTotals:
 
 @dataclass(frozen=True)
 class MomentTotals(BinTotals):
-    """Bin totals with what the exact null law of a binned residual needs.
+    """Bin totals with what the exact null law of a binned residual needs, as finer sums: they are subtracted.
 
     u = y - c is the residual; under calibration its variance is v = c(1 - c) and its third moment t = v(1 - 2c).
     """
 
-    square: Sums = field(kw_only=True)
+    square: fine.Totals = field(kw_only=True)
     """Sum of u^2."""
-    variance1: Sums = field(kw_only=True)
-    variance2: Sums = field(kw_only=True)
-    variance3: Sums = field(kw_only=True)
+    variance1: fine.Totals = field(kw_only=True)
+    variance2: fine.Totals = field(kw_only=True)
+    variance3: fine.Totals = field(kw_only=True)
     """Sums of v, v^2, v^3."""
-    skew1: Sums = field(kw_only=True)
-    skew2: Sums = field(kw_only=True)
+    skew1: fine.Totals = field(kw_only=True)
+    skew2: fine.Totals = field(kw_only=True)
     """Sums of t, t^2."""
 
     def merge(self, other: BinTotals) -> MomentTotals:
@@ -155,12 +161,12 @@ class Bins(Recipe):
 
     def _assembled(self, totals: NDArray[np.int64]) -> BinTotals:
         count, true, high, low = totals.T
-        edges = np.arange(self.bins + 1) / self.bins
+        edges = _width_edges(self.bins)
         return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), whole(high, low), edges)
 
     def _totals(self, view: View) -> BinTotals:
         assert isinstance(view, Binary)
-        edges = np.arange(self.bins + 1) / self.bins if self.binning == "width" else None
+        edges = _width_edges(self.bins) if self.binning == "width" else None
         if view.weight is None:
             if self.binning == "width":
                 counts, true, prob = fast.width_totals(view.true, view.prob, self.bins)
@@ -179,6 +185,25 @@ class Bins(Recipe):
         )
 
 
+@dataclass(frozen=True)
+class FineBins(Bins):
+    """Totals per bin with finer sums of the confidence, for what is divided by it. Parameters as `Bins`."""
+
+    def _totals(self, view: View) -> BinTotals:
+        assert isinstance(view, Binary)
+        if view.weight is not None:
+            return super()._totals(view)
+        edges: Floats | None = _width_edges(self.bins)
+        if self.binning != "width":
+            count, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning, finer=True)
+        elif fast.worth(view.n_rows) and not fine.any_tiny(view.prob):
+            count, true, (prob, *_) = _hot_moments(view, self.bins)
+        else:
+            index = width_index(view.prob, self.bins)
+            count, true, prob = fast.indexed_totals(view.true, view.prob, index, self.bins, finer=True)
+        return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), prob, edges)
+
+
 MOMENTS = ("square", "variance1", "variance2", "variance3", "skew1", "skew2")
 
 
@@ -187,38 +212,49 @@ class MomentBins(Bins):
     """Totals per bin with the squares and null moments of the residual. Parameters as `Bins`."""
 
     def _totals(self, view: View) -> MomentTotals:
-        base = super()._totals(view)
         assert isinstance(view, Binary)
         if view.weight is None and self.binning == "width" and fast.worth(view.n_rows):
-            from epimeter.summaries import hot
-
-            # Remembered with the chunk: recipes that differ only in the parameters they show share the pass.
-            key = f"hot_moments_{self.bins}"
-            if key not in view.__dict__:
-                view.__dict__[key] = hot.moment_totals(view.true, view.prob, self.bins)
-            found = view.__dict__[key]
-            return MomentTotals(
-                base.count, base.weight, base.true, base.prob, base.edges, **dict(zip(MOMENTS, found, strict=True))
-            )
+            count, true, (said, *found) = _hot_moments(view, self.bins)
+            weight, edges = Fixed.of_counts(count), _width_edges(self.bins)
+            sums = dict(zip(MOMENTS, found, strict=True))
+            return MomentTotals(count, weight, Fixed.of_counts(true), said, edges, **sums)
+        base = super()._totals(view)
         part = pieces(view.prob, view.weight, self.bins, self.binning)
-        prob = view.prob[part.row].astype(np.float64)
+        prob, true = view.prob[part.row].astype(np.float64), view.true[part.row].astype(np.float64)
+        residual = true - prob
+        lost = (true - residual) - prob  # what the residual was rounded by
         variance = prob * (1 - prob)
         skew = variance * (1 - 2 * prob)
         columns = {
-            "square": (view.true[part.row] - prob) ** 2,
             "variance1": variance,
             "variance2": variance**2,
             "variance3": variance * variance**2,
             "skew1": skew,
             "skew2": skew**2,
         }
-        sums: dict[str, Sums] = {
-            name: fixed.binned(values, part.bin, self.bins)
-            if part.weight is None
-            else paired.binned(values, part.weight, part.bin, self.bins)
-            for name, values in columns.items()
-        }
-        return MomentTotals(base.count, base.weight, base.true, base.prob, base.edges, **sums)
+        made: dict[str, Any]
+        if part.weight is None:
+            made = {name: fine.binned(values, part.bin, self.bins) for name, values in columns.items()}
+            made["square"] = fine.squares(residual, lost, part.bin, self.bins)
+            base = replace(base, prob=fine.binned(prob, part.bin, self.bins))
+        else:
+            columns["square"] = residual**2
+            made = {name: paired.binned(values, part.weight, part.bin, self.bins) for name, values in columns.items()}
+        return MomentTotals(**vars(base), **made)
+
+
+def _hot_moments(view: Binary, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Fine]]:
+    """What the compiled pass gives, remembered with the chunk: recipes that differ in other things share it."""
+    from epimeter.summaries import hot
+
+    key = f"hot_moments_{bins}"
+    if key not in view.__dict__:
+        view.__dict__[key] = hot.moment_totals(view.true, view.prob, bins)
+    return view.__dict__[key]  # type: ignore[no-any-return]
+
+
+def _width_edges(bins: int) -> Floats:
+    return np.asarray(np.arange(bins + 1) / bins)
 
 
 @dataclass(frozen=True)
@@ -236,7 +272,7 @@ class ClassBins(Bins):
         assert isinstance(view, Multiclass)
         if view.weight is None and self.binning == "width":
             counts, true, prob = fast.class_width_totals(view.true, view.prob, self.bins)
-            edges = np.arange(self.bins + 1) / self.bins
+            edges = _width_edges(self.bins)
             return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
         return _stacked(
             [
@@ -265,4 +301,4 @@ def _stacked(classes: list[BinTotals]) -> BinTotals:
     return BinTotals(np.stack([t.count for t in classes]), stack("weight"), stack("true"), stack("prob"))
 
 
-__all__ = ["BinTotals", "Bins", "ClassBins", "GivenBins", "MomentBins", "MomentTotals", "width_index"]
+__all__ = ["BinTotals", "Bins", "ClassBins", "FineBins", "GivenBins", "MomentBins", "MomentTotals", "width_index"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.summaries import fixed
+from epimeter.summaries import fine, fixed
 from epimeter.summaries.cuts import Cut, area_index, mass_borders, width_index
 from epimeter.summaries.fixed import BLOCK, Fixed
 
@@ -38,30 +38,33 @@ def width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
     return indexed_totals(true, prob, width_index(prob, bins), bins)
 
 
-def indexed_totals(true: NDArray[Any], prob: NDArray[Any], index: NDArray[Any], bins: int) -> Totals:
+def indexed_totals(
+    true: NDArray[Any], prob: NDArray[Any], index: NDArray[Any], bins: int, finer: bool = False
+) -> tuple[Integers, Integers, Any]:
     """Rows, outcomes and confidence by the bin of each row."""
     count = np.bincount(index, minlength=bins)
     outcomes = np.bincount(index[true == 1], minlength=bins)
-    return count, outcomes, fixed.binned(prob, index, bins)
+    said = fine.exact(prob.astype(np.float64), index, bins) if finer else fixed.binned(prob, index, bins)
+    return count, outcomes, said
 
 
 def cut_totals(
-    true: NDArray[Any], prob: NDArray[Any], bins: int, binning: Cut
-) -> tuple[Integers, Integers, Fixed, NDArray[np.float64]]:
+    true: NDArray[Any], prob: NDArray[Any], bins: int, binning: Cut, finer: bool = False
+) -> tuple[Integers, Integers, Any, NDArray[np.float64]]:
     """Rows, outcomes and confidence by bins that depend on the data, and the confidences where they meet."""
     if binning == "area":
         index = area_index(prob, bins)
-        totals = indexed_totals(true, prob, index, bins)
+        totals = indexed_totals(true, prob, index, bins, finer)
         return *totals, _edges(prob, index, bins)
-    if worth(len(prob)):
+    if worth(len(prob)) and not (finer and fine.any_tiny(prob)):
         from epimeter.summaries import hot
 
-        return hot.mass_totals(true, prob, bins)
+        return hot.mass_totals(true, prob, bins, finer)
     order = np.argsort(prob, kind="stable")
     border = mass_borders(len(prob), bins)
     index = np.repeat(np.arange(bins), np.diff(border))
     ordered = prob[order]
-    return *indexed_totals(true[order], ordered, index, bins), mass_edges(ordered, border)
+    return *indexed_totals(true[order], ordered, index, bins, finer), mass_edges(ordered, border)
 
 
 def mass_edges(ordered: NDArray[Any], border: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -38,6 +38,8 @@ class Fixed:
         return normalised(self.units + other.units, self.steps + other.steps)
 
     def __sub__(self, other: Fixed) -> Fixed:
+        if not isinstance(other, Fixed):
+            return NotImplemented
         return normalised(self.units - other.units, self.steps - other.steps)
 
     def __eq__(self, other: object) -> bool:

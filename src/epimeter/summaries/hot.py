@@ -12,12 +12,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from epimeter.summaries.cuts import mass_borders
-from epimeter.summaries.fixed import BLOCK, Fixed, normalised
+from epimeter.summaries.fine import Fine
+from epimeter.summaries.fixed import BLOCK, STEPS, Fixed, normalised
 
 Integers = NDArray[np.int64]
 Totals = tuple[Integers, Integers, Fixed]
 
 _CELLS = 1 << 16
+_TILE = 1 << 12
+"""Rows put in the order of their bins at a time."""
+_ONE = 2.0**STEPS
+_STEP = 384.0
+_STEP_BITS = int(np.float64(_STEP).view(np.int64))
+"""Added to a number of size up to 1, 384 leaves its steps of 2^-44 in the last bits of the sum (see fixed)."""
 
 
 @njit(nogil=True, cache=True)
@@ -116,6 +123,14 @@ def _cell_block(true, prob, count, outcomes, steps):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
+def _cell_rests(prob, rests):  # type: ignore[no-untyped-def]
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        part = p * 17592186044416.0
+        rests[min(np.int64(p * 65536.0), 65535)] += np.int64(np.rint((part - np.rint(part)) * 17592186044416.0))
+
+
+@njit(nogil=True, cache=True)
 def _gather(prob, wanted, rows):  # type: ignore[no-untyped-def]
     n = 0
     for i in range(len(prob)):
@@ -125,20 +140,24 @@ def _gather(prob, wanted, rows):  # type: ignore[no-untyped-def]
 
 
 def mass_totals(
-    true: NDArray[Any], prob: NDArray[Any], bins: int
-) -> tuple[Integers, Integers, Fixed, NDArray[np.float64]]:
-    """Rows, outcomes and confidence by equal-mass bin, without sorting.
+    true: NDArray[Any], prob: NDArray[Any], bins: int, finer: bool = False
+) -> tuple[Integers, Integers, Fixed | Fine, NDArray[np.float64]]:
+    """Rows, outcomes and confidence by equal-mass bin, without sorting; the confidence with its rest if `finer`.
 
     A histogram of 65,536 cells says in which cells the cuts fall; only the rows of those cells are sorted, stably, so
     that ties are cut in row order as a full stable sort would cut them.
     """
     count, outcomes = np.zeros(_CELLS, np.int64), np.zeros(_CELLS, np.int64)
-    said = Fixed.zeros(_CELLS)
+    said, left = Fixed.zeros(_CELLS), Fixed.zeros(_CELLS)
     for start in range(0, len(prob), BLOCK):
         block = slice(start, start + BLOCK)
         steps = np.zeros(_CELLS, np.int64)
         _cell_block(true[block], prob[block], count, outcomes, steps)
         said = said + normalised(0 * steps, steps)
+        if finer:
+            steps[:] = 0
+            _cell_rests(prob[block], steps)
+            left = left + normalised(0 * steps, steps)
     before = np.concatenate([[0], np.cumsum(count)])
     border = mass_borders(len(prob), bins)
     inner = border[1:-1]
@@ -152,43 +171,56 @@ def mass_totals(
     # The sorted rows of the wanted cells lie one cell after another; `offset` is where each begins among them.
     offset = np.concatenate([[0], np.cumsum(np.where(wanted, count, 0))])
 
-    def upto(position: int) -> tuple[int, int, Fixed]:
-        """Rows, outcomes and confidence of the first `position` rows of the stable order."""
+    def upto(position: int) -> tuple[int, int, Fixed, Fixed]:
+        """Rows, outcomes, confidence and its rest of the first `position` rows of the stable order."""
         cell = int(np.searchsorted(before, position, side="right")) - 1
         cell = min(cell, _CELLS - 1)
         inside = position - int(before[cell])
         some = rows[offset[cell] : offset[cell] + inside] if wanted[cell] else rows[:0]
-        steps = _steps(prob[some])
+        steps, rests = _steps(prob[some])
         return (
             int(before[cell]) + inside,
             int(sum_outcomes[cell]) + int(true[some].sum(dtype=np.int64)),
             sum_said[cell] + steps,
+            sum_left[cell] + rests,
         )
 
     sum_outcomes = np.concatenate([[0], np.cumsum(outcomes)])
-    running = said.cumulate()
-    sum_said = Fixed(np.concatenate([[0], running.units]), np.concatenate([[0], running.steps]))
+    sum_said, sum_left = _from_nothing(said), _from_nothing(left)
     parts = [upto(int(position)) if position < len(prob) else None for position in border]
-    whole = (len(prob), int(sum_outcomes[-1]), sum_said[-1])
+    whole = (len(prob), int(sum_outcomes[-1]), sum_said[-1], sum_left[-1])
     ends = [whole if part is None else part for part in parts]
-    units = np.array([int(part[2].units) for part in ends])
-    steps = np.array([int(part[2].steps) for part in ends])
+    between = _differences([part[2] for part in ends])
     edges = np.array([_at(prob, rows, before, offset, int(position)) for position in border])
     edges[0], edges[-1] = 0.0, 1.0
     return (
         np.diff([part[0] for part in ends]),
         np.diff([part[1] for part in ends]),
-        Fixed(units[1:], steps[1:]) - Fixed(units[:-1], steps[:-1]),
+        Fine(between, _differences([part[3] for part in ends])) if finer else between,
         edges,
     )
 
 
-def _steps(prob: NDArray[Any]) -> Fixed:
-    whole = Fixed.zeros(())
+def _from_nothing(cells: Fixed) -> Fixed:
+    """Running totals, the empty one first."""
+    running = cells.cumulate()
+    return Fixed(np.concatenate([[0], running.units]), np.concatenate([[0], running.steps]))
+
+
+def _differences(ends: list[Fixed]) -> Fixed:
+    units = np.array([int(end.units) for end in ends])
+    steps = np.array([int(end.steps) for end in ends])
+    return Fixed(units[1:], steps[1:]) - Fixed(units[:-1], steps[:-1])
+
+
+def _steps(prob: NDArray[Any]) -> tuple[Fixed, Fixed]:
+    whole, left = Fixed.zeros(()), Fixed.zeros(())
     for start in range(0, len(prob), BLOCK):
-        block = prob[start : start + BLOCK].astype(np.float64)
-        whole = whole + normalised(0, np.rint(block * 2.0**44).astype(np.int64).sum())
-    return whole
+        block = prob[start : start + BLOCK].astype(np.float64) * _ONE
+        steps = np.rint(block)
+        whole = whole + normalised(0, steps.astype(np.int64).sum())
+        left = left + normalised(0, np.rint((block - steps) * _ONE).astype(np.int64).sum())
+    return whole, left
 
 
 def _at(prob: NDArray[Any], rows: Integers, before: Integers, offset: Integers, position: int) -> float:
@@ -214,28 +246,114 @@ def weighed(counts, start, columns, into):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _moment_block(true, prob, bins, table):  # type: ignore[no-untyped-def]
-    """Add the squares and null moments of the residual to `table`: six numbers a bin, in steps (see MomentTotals)."""
-    last, width = np.int64(bins - 1), np.float64(bins)
-    for i in range(len(prob)):
-        p = np.float64(prob[i])
-        b = np.uint64(min(np.int64(p * width), last))
-        u = np.float64(true[i]) - p
-        v = p * (1.0 - p)
-        t = v * (1.0 - 2.0 * p)
+    """Add a block to `table`: per bin what `moment_sums` adds.
+
+    Rows are put in the order of their bins, a tile at a time, so that every bin is added up in registers.
+    """
+    tile = min(len(prob), max(_TILE, 8 * bins))
+    key, ordered_prob, ordered_true = np.empty(tile, np.int32), np.empty(tile), np.empty(tile)
+    start = np.empty(bins + 1, np.int64)
+    last, width, one = np.int64(bins - 1), np.float64(bins), np.uint64(1)
+    for first in range(0, len(prob), tile):
+        said, came = prob[first : first + tile], true[first : first + tile]
+        for i in range(len(said)):
+            key[i] = min(np.int64(np.float64(said[i]) * width), last)
+        start[:] = 0
+        for i in range(len(said)):
+            start[np.uint64(key[i]) + one] += 1
+        for b in range(bins):
+            start[b + 1] += start[b]
+        place = start.copy()
+        for i in range(len(said)):
+            home = np.uint64(key[i])
+            j = np.uint64(place[home])
+            place[home] += 1
+            ordered_prob[j] = np.float64(said[i])
+            ordered_true[j] = np.float64(came[i])
+        for b in range(bins):
+            if start[b + 1] > start[b]:
+                some = slice(start[b], start[b + 1])
+                moment_sums(ordered_true[some], ordered_prob[some], table[b])
+
+
+@njit(inline="always")
+def _finely(x):  # type: ignore[no-untyped-def]
+    """A number of size up to 1 in steps of 2^-44, and what they leave in steps of 2^-88, as the last bits of a double."""
+    steps = np.float64(x + _STEP)
+    return steps.view(np.int64), np.float64((x - (steps - _STEP)) * _ONE + _STEP).view(np.int64)
+
+
+@njit(nogil=True, cache=True)
+def moment_sums(true, prob, sums):  # type: ignore[no-untyped-def]
+    """Add the rows of one bin (doubles): how many, outcomes, then steps and rest of c, u^2, v, v^2, v^3, t, t^2."""
+    n = len(prob)
+    less = n * _STEP_BITS
+    y0, p1, p2 = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        y0 += np.float64(true[i] + _STEP).view(np.int64)
+        steps, rest = _finely(prob[i])
+        p1, p2 = p1 + steps, p2 + rest
+    sums[0] += n
+    sums[1] += (y0 - less) >> STEPS
+    sums[2] += p1 - less
+    sums[3] += p2 - less
+    u1, u2 = np.int64(0), np.int64(0)
+    for i in range(n):
+        p, y = prob[i], true[i]
+        u = y - p
+        lost = (y - u) - p  # what u was rounded by
+        square = u * u
+        spread = u * 134217729.0  # 2^27 + 1: as in `paired`
+        high = spread - (spread - u)
+        low = u - high
+        error = ((high * high - square) + 2.0 * (high * low)) + low * low
+        steps = np.float64(square + _STEP)
+        rest = (square - (steps - _STEP)) * _ONE + (error + 2.0 * u * lost) * _ONE
+        u1 += steps.view(np.int64)
+        u2 += np.float64(rest + _STEP).view(np.int64)
+    sums[4] += u1 - less
+    sums[5] += u2 - less
+    a1, a2, b1, b2 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    c1, c2 = np.int64(0), np.int64(0)
+    for i in range(n):
+        v = prob[i] * (1.0 - prob[i])
         v2 = v * v
-        table[b, 0] += np.int64(np.rint(u * u * 17592186044416.0))
-        table[b, 1] += np.int64(np.rint(v * 17592186044416.0))
-        table[b, 2] += np.int64(np.rint(v2 * 17592186044416.0))
-        table[b, 3] += np.int64(np.rint(v * v2 * 17592186044416.0))
-        table[b, 4] += np.int64(np.rint(t * 17592186044416.0))
-        table[b, 5] += np.int64(np.rint(t * t * 17592186044416.0))
+        steps, rest = _finely(v)
+        a1, a2 = a1 + steps, a2 + rest
+        steps, rest = _finely(v2)
+        b1, b2 = b1 + steps, b2 + rest
+        steps, rest = _finely(v * v2)
+        c1, c2 = c1 + steps, c2 + rest
+    sums[6] += a1 - less
+    sums[7] += a2 - less
+    sums[8] += b1 - less
+    sums[9] += b2 - less
+    sums[10] += c1 - less
+    sums[11] += c2 - less
+    d1, d2, e1, e2 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(n):
+        p = prob[i]
+        t = p * (1.0 - p) * (1.0 - 2.0 * p)
+        steps, rest = _finely(t)
+        d1, d2 = d1 + steps, d2 + rest
+        steps, rest = _finely(t * t)
+        e1, e2 = e1 + steps, e2 + rest
+    sums[12] += d1 - less
+    sums[13] += d2 - less
+    sums[14] += e1 - less
+    sums[15] += e2 - less
 
 
-def moment_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> list[Fixed]:
-    """Sums of u^2, v, v^2, v^3, t, t^2 by equal-width bin."""
-    totals = [Fixed.zeros(bins) for _ in range(6)]
+def moment_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> tuple[Integers, Integers, list[Fine]]:
+    """Rows, outcomes, and the sums of c, u^2, v, v^2, v^3, t, t^2 by equal-width bin."""
+    count, outcomes = np.zeros(bins, np.int64), np.zeros(bins, np.int64)
+    totals = [Fine(Fixed.zeros(bins), Fixed.zeros(bins)) for _ in range(7)]
     for start in range(0, len(prob), BLOCK):
-        table = np.zeros((bins, 6), np.int64)
+        table = np.zeros((bins, 16), np.int64)
         _moment_block(true[start : start + BLOCK], prob[start : start + BLOCK], bins, table)
-        totals = [total + normalised(0 * column, column) for total, column in zip(totals, table.T, strict=True)]
-    return totals
+        count, outcomes = count + table[:, 0], outcomes + table[:, 1]
+        totals = [
+            total + Fine(normalised(0 * count, table[:, 2 * k]), normalised(0 * count, table[:, 2 * k + 1]))
+            for k, total in enumerate(totals, start=1)
+        ]
+    return count, outcomes, totals

@@ -27,6 +27,9 @@ _WHOLE_BITS = int(np.float64(_WHOLE).view(np.int64))
 _STEP_BITS = int(np.float64(_STEP).view(np.int64))
 _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10 = TERMS
 
+_NEAR_NOTHING, _NEAR_HALF, _NEAR_END = 2.0**-50, 2.0**-28, 2.0**-29
+"""How near to 0, to a half and to an end a probability must be for a column to be tiny."""
+
 PLAIN = ("square", "prob", "excess", "null_variance")
 LOGARITHMIC = ("log_loss", "entropic", "entropic_variance", "spherical")
 COUNTS = ("true", "said", "impossible", "halves", "none")
@@ -157,6 +160,41 @@ def logarithmic_rows(true, prob, sums):  # type: ignore[no-untyped-def]
     _settle(sums, 1, n, b1, b2, b3)
     _settle(sums, 2, n, c1, c2, c3)
     _settle(sums, 3, n, d1, d2, d3)
+
+
+@njit(nogil=True, cache=True)
+def _near_count(prob, ends):  # type: ignore[no-untyped-def]
+    found = np.int64(0)
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        found += ((p < _NEAR_NOTHING) & (p > 0.0)) | ((abs(p - 0.5) < _NEAR_HALF) & (p != 0.5))
+    if ends:
+        for i in range(len(prob)):
+            p = np.float64(prob[i])
+            found += ((p < _NEAR_END) & (p > 0.0)) | ((1.0 - p < _NEAR_END) & (p < 1.0))
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _near_places(prob, ends, places):  # type: ignore[no-untyped-def]
+    found = 0
+    for i in range(len(prob)):
+        p = np.float64(prob[i])
+        near = ((p < _NEAR_NOTHING) & (p > 0.0)) | ((abs(p - 0.5) < _NEAR_HALF) & (p != 0.5))
+        if near or (ends and (((p < _NEAR_END) & (p > 0.0)) | ((1.0 - p < _NEAR_END) & (p < 1.0)))):
+            places[found] = i
+            found += 1
+    return found
+
+
+def near_rows(prob: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Rows that may add a tiny number (`fine.TINY`) to one of these columns; no other row does."""
+    ends = "square" in names  # the others vanish no faster than p, and with the distance from a half
+    most = _near_count(prob, ends)
+    if not most:
+        return np.zeros(0, np.int64)
+    places = np.empty(most, np.int64)
+    return places[: _near_places(prob, ends, places)]
 
 
 Columns = dict[str, tuple[Fixed, Fixed]]

@@ -46,6 +46,9 @@ class Paired:
     def floats(self) -> Floats:
         return self.high + self.low
 
+    def pair(self) -> tuple[Floats, Floats]:
+        return self.high, self.low
+
 
 def two_sum(left: Any, right: Any) -> tuple[Any, Any]:
     """The rounded sum and its exact rounding error (Knuth, TAOCP 2, 4.2.2)."""
@@ -60,8 +63,7 @@ def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) ->
     scale = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
     share = weight / scale  # a power of two: exact
     product = share * values
-    # Veltkamp and Dekker: the rounding error of the product, exactly.
-    error = _product_error(share, values, product)
+    error = product_error(share, values, product)
     coarse = fixed.scaled(product)
     rest = (product - coarse.astype(np.float64) * 2.0**-fixed.STEPS + error) * 2.0**fixed.STEPS
     high = fixed.binned(product, index, n_cells).floats() * scale
@@ -69,11 +71,28 @@ def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) ->
     return Paired(*two_sum(high, low))
 
 
-def _product_error(left: Floats, right: Floats, product: Floats) -> Floats:
+def less_square(factor: Floats, left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> Floats:
+    """factor * left - right^2 of unevaluated sums of two doubles, rounded at the end: what cancels was exact."""
+    product, square = factor * left[0], right[0] * right[0]
+    low = product_error(factor, left[0], product) + factor * left[1]
+    low = low - (square_error(right[0], square) + 2.0 * right[0] * right[1])
+    high, error = two_sum(product, -square)
+    return np.asarray(high + (error + low))
+
+
+def product_error(left: Floats, right: Floats, product: Floats) -> Floats:
+    """What a product was rounded by (Veltkamp and Dekker)."""
     left_high, right_high = _upper_half(left), _upper_half(right)
     left_low, right_low = left - left_high, right - right_high
     cross = left_high * right_low + left_low * right_high
     return ((left_high * right_high - product) + cross) + left_low * right_low
+
+
+def square_error(values: Floats, square: Floats) -> Floats:
+    """What a square was rounded by."""
+    high = _upper_half(values)
+    low = values - high
+    return ((high * high - square) + 2.0 * (high * low)) + low * low
 
 
 def _upper_half(values: Floats) -> Floats:

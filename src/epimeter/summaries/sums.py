@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several sums over the rows in one pass, for metrics that are a ratio of sums or the root of one.
 
-A ratio or a root needs small totals to their last digits, so these sums are finer than those of `means`: what
-is rounded away in steps of 2^-44 is added up again in steps of 2^-88. Still nothing but integers are added.
+A ratio or a root needs small totals to their last digits, so these sums are finer than those of `means` (see `fine`).
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
-from epimeter.summaries import fixed, paired
+from epimeter.summaries import fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
+from epimeter.summaries.fine import Fine, Totals, parts
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import LARGE, MeanOf
 from epimeter.summaries.paired import Paired
@@ -30,37 +30,6 @@ BLOCK = 1 << 20
 
 MOST_COLUMNS = 8
 """Rows with more columns than this are not taken apart into atoms: resampling them would fill the memory."""
-
-
-@dataclass(frozen=True)
-class Fine:
-    """Exact totals, one a cell: `coarse` in steps of 2^-44, `rest` what that leaves, in units of 2^-44."""
-
-    coarse: Fixed
-    rest: Fixed
-
-    def __add__(self, other: Fine) -> Fine:
-        return Fine(self.coarse + other.coarse, self.rest + other.rest)
-
-    def floats(self) -> Floats:
-        return np.asarray(self.coarse.floats() + self.rest.floats() * 2.0**-fixed.STEPS)
-
-
-Totals = Fine | Paired
-
-
-def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Numbers as whole units, the part of one unit, and what steps of 2^-44 leave of it, in units of 2^-44."""
-    units = np.rint(values)
-    part = values - units  # exact, and at most a half
-    return units, part, (part - fixed.scaled(part).astype(np.float64) * 2.0**-fixed.STEPS) * 2.0**fixed.STEPS
-
-
-def fine(values: Floats, cell: Indices, n_cells: int) -> Fine:
-    """Totals by cell of numbers of size up to 2^40."""
-    units, part, rest = parts(values)
-    total = np.bincount(cell, weights=units, minlength=n_cells).astype(np.int64)
-    return Fine(Fixed.of_counts(total) + fixed.binned(part, cell, n_cells), fixed.binned(rest, cell, n_cells))
 
 
 def weighed(values: Floats, weight: Floats, cell: Indices, n_cells: int) -> Paired:
@@ -162,7 +131,7 @@ class SumsOf(MeanOf):
             coarse = Fixed(np.stack([c.units for c, _ in hot]), np.stack([c.steps for c, _ in hot]))
             rest = Fixed(np.stack([r.units for _, r in hot]), np.stack([r.steps for _, r in hot]))
             mass = Fine(Fixed.of_counts(np.array([view.n_rows])), Fixed.zeros(1))
-            total = Fine(coarse, rest)
+            total = Fine(coarse, rest, self._near_depth(view))
             none = np.zeros(len(hot), np.int64)
             return Sums(mass, total, total if self.squared else None, none, view.n_rows, view.n_classes)
         rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
@@ -184,6 +153,23 @@ class SumsOf(MeanOf):
             view.n_classes,
         )
 
+    def _near_depth(self, view: View) -> int:
+        """The depth of a chunk, from the few rows that can have one; those are remembered with the chunk."""
+        from epimeter.summaries.hot_scores import near_rows
+
+        names: tuple[str, ...] = self.score.hot_columns  # type: ignore[attr-defined]
+        key = f"near_{'square' in names}"
+        if key not in view.__dict__:
+            view.__dict__[key] = near_rows(view.prob, names)
+        near = view.__dict__[key]
+        return self.depth(view.take(near)) if len(near) else 0
+
+    def depth(self, view: View) -> int:
+        """What the steps of 2^-88 leave of tiny numbers (see `fine`)."""
+        rows = self._rows(view)
+        columns = np.tile(np.arange(rows.shape[1]), len(rows))
+        return fine.depth(rows.ravel(), columns, rows.shape[1])
+
     def _rows(self, view: View) -> Floats:
         values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
         return values if values.ndim == 2 else values[:, None]
@@ -194,7 +180,7 @@ def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) 
     n_columns = rows.shape[1]
     n_cells = n_groups * n_columns
     empty = np.zeros(0, np.intp)
-    total: Any = fine(np.zeros(0), empty, n_cells)
+    total: Any = fine.exact(np.zeros(0), empty, n_cells)
     if weight is not None:
         total = weighed(np.zeros(0), np.zeros(0), empty, n_cells)
     step = max(1, BLOCK // n_columns)
@@ -202,7 +188,7 @@ def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) 
         block = rows[start : start + step]
         cell = (group[start : start + step, None] * n_columns + np.arange(n_columns)).ravel()
         if weight is None:
-            total = total + fine(block.ravel(), cell, n_cells)
+            total = total + fine.exact(block.ravel(), cell, n_cells)
         else:
             total = total + weighed(block.ravel(), np.repeat(weight[start : start + step], n_columns), cell, n_cells)
     return total  # type: ignore[no-any-return]

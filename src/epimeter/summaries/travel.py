@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summaries as bytes and back: kilobytes that stand for billions of rows.
 
-Layout: the magic ``EPI1``, the SHA-256 of what follows, then a MessagePack document of the summary. Only classes that
+Layout: the magic ``EPI2``, the SHA-256 of what follows, then a MessagePack document of the summary. Only classes that
 can be a part of a summary are ever made from bytes, and a damaged or foreign file is refused before anything is made.
 """
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from epimeter.errors import ReadError
 
-MAGIC = b"EPI1"
+MAGIC = b"EPI2"
+EARLIER = b"EPI1"
 _DIGEST = 32
 _KINDS = {"i8": np.int64, "f8": np.float64, "f4": np.float32, "u1": np.uint8, "b1": np.bool_}
 
@@ -32,8 +33,12 @@ def from_bytes(data: bytes, name: str = "the summary") -> Any:
     """The summary back from bytes."""
     import msgspec
 
+    if data[: len(MAGIC)] == EARLIER:
+        raise ReadError(
+            f"{name} was written by an earlier version of epimeter, whose sums were coarser; summarise again"
+        )
     if data[: len(MAGIC)] != MAGIC:
-        raise ReadError(f"{name} is not an epimeter summary: it does not begin with EPI1")
+        raise ReadError(f"{name} is not an epimeter summary: it does not begin with EPI2")
     digest, body = data[len(MAGIC) : len(MAGIC) + _DIGEST], data[len(MAGIC) + _DIGEST :]
     if hashlib.sha256(body).digest() != digest:
         raise ReadError(f"{name} is damaged: its checksum does not match")
@@ -61,7 +66,7 @@ def _packed(value: Any) -> Any:
     if isinstance(value, dict):
         return {"map": {name: _packed(item) for name, item in value.items()}}
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
-        return {"integer": str(value)}
+        return {"integer": hex(value)}
     return value
 
 
@@ -75,7 +80,7 @@ def _unpacked(value: Any, name: str) -> Any:
     if "list" in value:
         return np.array([_unpacked(item, name) for item in value["list"]]).reshape(value["shape"])
     if "integer" in value:
-        return int(value["integer"])
+        return int(value["integer"], 16)
     if "tuple" in value:
         return tuple(_unpacked(item, name) for item in value["tuple"])
     if "map" in value:
@@ -88,7 +93,7 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class that can be a part of a summary, by name; those of metrics are found below their base."""
-    from epimeter.summaries import bins, cells, fixed, means, paired, rows, sums
+    from epimeter.summaries import bins, cells, fine, fixed, means, paired, rows, sums
     from epimeter.views import Binary, Multiclass
 
     known: dict[str, type] = {
@@ -98,7 +103,7 @@ def _classes() -> dict[str, type]:
             paired.Paired,
             means.Mean,
             sums.Sums,
-            sums.Fine,
+            fine.Fine,
             cells.CellTotals,
             rows.KeptRows,
             Binary,

@@ -13,7 +13,7 @@ from epimeter.card import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.results import Result
-from epimeter.summaries import Bins, BinTotals
+from epimeter.summaries import BinTotals, FineBins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class ChiSquareTest(Result):
 @metric(
     title="Hosmer-Lemeshow test",
     family="bin",
-    reads=Bins(bins=10, binning="mass"),
+    reads=FineBins(bins=10, binning="mass"),
     range=(0.0, None),
     direction="lower",
     test="asymptotic",
@@ -53,12 +53,13 @@ def hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 2) -> ChiSquareTes
     from scipy.special import gammaincc
 
     some = bins.filled
-    size, gap, said = bins.size[some], bins.gap[some], bins.confidence[some]
-    variance = said * (1 - said)
+    size, gap = bins.size[some], bins.gap[some]
+    variance = bins.confidence[some] * bins.doubt[some]
     # A bin that was certain adds nothing when it was right, and infinity when it was not.
     terms = np.where(gap == 0, 0.0, math.inf)
     with np.errstate(over="ignore"):
-        np.divide(size * gap**2, variance, out=terms, where=variance > 0)
+        ratio = np.divide(gap, variance, out=np.zeros_like(gap), where=variance > 0)  # gap^2 might vanish
+        terms[variance > 0] = (size * gap * ratio)[variance > 0]
     statistic = float(terms.sum())
     dof = int(some.sum()) - int(ddof)
     p_value = float(gammaincc(dof / 2, statistic / 2)) if dof >= 1 else math.nan

@@ -15,11 +15,15 @@ from epimeter.limits import Between
 from epimeter.metrics.bin.adaptive import NullSums, null_moments, pearson_tail
 from epimeter.results import Result
 from epimeter.summaries import MomentBins, MomentTotals
+from epimeter.summaries.fine import Totals
+from epimeter.summaries.paired import less_square
 
 Floats = NDArray[np.float64]
 
-NOISE = 1e-12
-"""Sums are kept in steps of 2^-44; what is smaller than this in units of rows is their rounding."""
+CERTAIN = 1e-17
+"""A null variance below this, in units of rows, belongs to forecasts within 1e-9 of certainty: none would be drawn."""
+ROUNDING = 1e-15
+"""What is left of a difference, as a share of its terms, when it vanishes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +114,7 @@ def l2_ece_ci(
     size, gap = bins.size[some], bins.gap[some]
     share = size / n
     # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
-    inside = bins.square.floats()[some] / size - gap**2
-    inside = np.where(inside > NOISE, inside, 0.0)
+    inside = np.maximum(less_square(bins.size, bins.square.pair(), residual_sums(bins).pair())[some], 0.0) / size**2
     middle = math.fsum(share * gap**2)
     s = math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
     several = size > 1
@@ -137,18 +140,26 @@ def l2_ece_ci(
 
 def pair_sums(bins: MomentTotals) -> Floats:
     """(sum u)^2 - sum u^2 of each bin: the products of all pairs of different rows. A single row has no pair."""
-    pairs = (bins.true - bins.prob).floats() ** 2 - bins.square.floats()  # type: ignore[operator]
+    pairs = -less_square(np.ones_like(bins.size), bins.square.pair(), residual_sums(bins).pair())
     return np.where((bins.count <= 1) & (bins.size <= 1), 0.0, pairs)
+
+
+def residual_sums(bins: MomentTotals) -> Totals:
+    """Sum of u in each bin."""
+    return bins.true - bins.prob  # type: ignore[operator,return-value]
 
 
 def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
     """Upper tail of T when every outcome is drawn with its stated confidence."""
     names = "square", "variance1", "variance2", "variance3", "skew1", "skew2"
-    columns = [bins.size, (bins.true - bins.prob).floats()]  # type: ignore[operator]
+    columns = [bins.size, residual_sums(bins).floats()]
     columns += [getattr(bins, name).floats() for name in names]
-    _, variance, third = null_moments(NullSums(*(column[bins.filled] for column in columns)), less=1)
+    sums = NullSums(*(column[bins.filled] for column in columns))
+    _, variance, third = null_moments(sums, less=1)
     n = float(bins.n)
-    # Certain forecasts have no variance; only the rounding of the sums may be left of it.
-    if variance * n**2 < NOISE:
-        return 1.0 if estimate * n < NOISE else 0.0
+    # Certain forecasts have no variance, nor has one uncertain row among them; only rounding may be left of it.
+    several = sums.size > 1
+    largest = math.fsum((sums.v1[several] / (sums.size[several] - 1)) ** 2)
+    if variance * n**2 < max(CERTAIN, ROUNDING * largest):
+        return 1.0 if estimate <= ROUNDING else 0.0
     return pearson_tail(estimate, variance, third)
