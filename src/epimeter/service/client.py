@@ -21,12 +21,17 @@ import msgspec
 
 from epimeter.errors import EpimeterError, InputError
 from epimeter.service.schemas import (
+    CertificateState,
     Evaluation,
     EvaluationLine,
     EvaluationPage,
+    KeyLine,
+    KeyPage,
+    NewKey,
     Preregistration,
     RegistryLine,
     RegistryPage,
+    Signal,
     Usage,
 )
 
@@ -106,29 +111,25 @@ class Client:
         model_id: str,
         domain: str = "general",
         model_version: str | None = None,
-        timestamp: Any = None,
-        id: Any = None,
-        unknown: Any = None,
+        dataset_id: str | None = None,
         metrics: list[str] | None = None,
         preregistration: str | None = None,
         wait: bool = True,
+        **columns: Any,
     ) -> Evaluation:
-        """Submit predictions; with `wait`, a job is waited for."""
-        import pyarrow as pa
+        """Submit predictions; with `wait`, a job is waited for.
 
-        columns: dict[str, Any] = {"confidence": confidence, "correct": pa.array(correct).cast(pa.bool_())}
-        for name, values in (("timestamp", timestamp), ("id", id), ("unknown", unknown)):
-            if values is not None:
-                columns[name] = values
-        if timestamp is not None:
-            columns["timestamp"] = pa.array(timestamp).cast(pa.timestamp("us", tz="UTC"))
-        table = pa.table(columns)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-        query = {"model_id": model_id, "domain": domain, "model_version": model_version}
+        Parameters
+        ----------
+        correct, confidence
+            One entry a prediction; `correct` may be None where nobody knows.
+        columns
+            Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`.
+        """
+        query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
         query |= {"metrics": None if metrics is None else ",".join(metrics), "preregistration": preregistration}
-        made = self._typed(Evaluation, "POST", "/v1/evaluate", query, sink.getvalue().to_pybytes(), ARROW)
+        body = _stream({"confidence": confidence, "correct": correct, **columns})
+        made = self._typed(Evaluation, "POST", "/v1/evaluate", query, body, ARROW)
         return self.wait(made.evaluation_id) if wait and made.status == "queued" else made
 
     def wait(self, evaluation_id: str, *, seconds: float = 3600.0) -> Evaluation:
@@ -162,6 +163,10 @@ class Client:
         """The report of an evaluation: application/json, text/html, text/markdown or text/plain."""
         return self._request("GET", f"/v1/evaluations/{evaluation_id}/report", headers={"Accept": form})
 
+    def passport(self, evaluation_id: str, form: str = "application/pdf") -> bytes:
+        """The passport of an evaluation that allows a certificate: application/pdf or application/json."""
+        return self._request("GET", f"/v1/evaluations/{evaluation_id}/passport", headers={"Accept": form})
+
     def usage(self) -> Usage:
         """What was used and what is left."""
         return self._typed(Usage, "GET", "/v1/usage")
@@ -183,6 +188,10 @@ class Client:
         """A certificate, as it was handed out."""
         return self._request("GET", f"/v1/certificates/{certificate_id}")
 
+    def status(self, certificate_id: str) -> str:
+        """The live status of a certificate: VALID, REVOKED, …"""
+        return self._typed(CertificateState, "GET", f"/v1/certificates/{certificate_id}/status").status
+
     def revoke(self, certificate_id: str, reason: str) -> None:
         """Revoke a certificate; everybody will see the reason."""
         self._request(
@@ -198,6 +207,29 @@ class Client:
             cursor = page.next
             if cursor is None:
                 return
+
+    def signal(self) -> Signal:
+        """The newest signal that the caller's tier may see."""
+        return self._typed(Signal, "GET", "/v1/signal/status")
+
+    def make_key(self, name: str, scopes: list[str], **more: Any) -> NewKey:
+        """A new key, whose text is shown this once; `expires_at`, `replaces`, `overlap_hours`, `organization` may be said."""
+        body = msgspec.json.encode({"name": name, "scopes": scopes, **more})
+        return msgspec.json.decode(self._request("POST", "/v1/auth/api-keys", None, body, again=False), type=NewKey)
+
+    def keys(self) -> Iterator[KeyLine]:
+        """All keys of the organisation, without their texts."""
+        cursor: str | None = None
+        while True:
+            page = self._typed(KeyPage, "GET", "/v1/auth/api-keys", {"cursor": cursor, "limit": "200"})
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def end_key(self, key_id: str) -> None:
+        """End a key at once."""
+        self._request("DELETE", f"/v1/auth/api-keys/{key_id}")
 
     def _typed(
         self,
@@ -222,6 +254,7 @@ class Client:
         body: bytes | None = None,
         media: str = "application/json",
         headers: Mapping[str, str] | None = None,
+        again: bool = True,
     ) -> bytes:
         said = {name: value for name, value in (query or {}).items() if value is not None}
         target = self._prefix + path + (f"?{urlencode(said)}" if said else "")
@@ -235,7 +268,8 @@ class Client:
                 status, data, wait = self._once(method, target, body, sent)
             except (OSError, http.client.HTTPException) as fault:
                 self.close()
-                if attempt == self._retries or isinstance(fault, ssl.SSLError):
+                # What cannot be done twice safely is not sent again when nobody knows whether it arrived.
+                if attempt == self._retries or not again or isinstance(fault, ssl.SSLError):
                     raise ServiceError(f"{self._host} does not answer: {fault}", status=0) from None
                 time.sleep(min(10.0, 0.2 * 2**attempt) * random.uniform(0.5, 1.5))
                 continue
@@ -257,6 +291,35 @@ class Client:
         data = answer.read()
         said = answer.getheader("Retry-After", "1")
         return answer.status, data, float(said) if said.isdigit() else 1.0
+
+
+def _stream(columns: dict[str, Any]) -> bytes:
+    """Columns as an Arrow IPC stream, in the types that the service reads."""
+    import pyarrow as pa
+
+    types = {
+        "correct": pa.bool_(),
+        "unknown": pa.bool_(),
+        "detected": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "id": pa.string(),
+        "ground_truth_source": pa.string(),
+        "class": pa.string(),
+    }
+    given = {("class" if name == "classes" else name): column for name, column in columns.items() if column is not None}
+    unknown = sorted(set(given) - set(types) - {"confidence"})
+    if unknown:
+        raise InputError(f"columns must be any of {', '.join(types)}; got {unknown[0]!r:.40}", field=unknown[0])
+    arrays: dict[str, Any] = {}
+    for name, column in given.items():
+        made = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column)
+        arrays[name] = made.cast(types[name]) if name in types else made
+    table = pa.table(arrays)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def _refusal(status: int, data: bytes) -> ServiceError:

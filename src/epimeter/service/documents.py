@@ -18,9 +18,26 @@ from epimeter.service.examples import EXAMPLES
 from epimeter.service.problems import KINDS, MEDIA_TYPE
 
 REF = "#/components/schemas/{name}"
-ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request")
+ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request", "headers-too-large", "too-slow")
 KEYED = ("unauthenticated", "forbidden", "invalid")
-PROBLEM_TYPES = [{"$ref": REF.format(name="ProblemDocument")}]
+CHANGING = ("out-of-space",)
+BINARY = {"type": "string", "format": "binary"}
+TAKEN: dict[str, dict[str, Any]] = {
+    "Idempotency-Key": {
+        "description": "Makes the request safe to send again: for a day the same key gives the same answer.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    },
+    "Content-Encoding": {
+        "description": "How the body is packed.",
+        "schema": {"type": "string", "enum": ["identity", "gzip", "zstd"]},
+    },
+    "Last-Event-ID": {
+        "description": "The signal_id after which the stream goes on.",
+        "schema": {"type": "string", "maxLength": 80},
+        "example": "SIG-20261115-060000",
+    },
+}
+"""Headers of requests that routes look at, besides the key."""
 _types: dict[str, type] = {"ProblemDocument": schemas.ProblemDocument}
 
 
@@ -35,6 +52,7 @@ def documented(
     also: dict[int, type] | None = None,
     bodies: dict[str, Any] | None = None,
     headers: Sequence[str] = (),
+    takes: Sequence[str] = (),
     unguarded: bool = False,
 ) -> dict[str, Any]:
     """What a route says of itself, and whom it lets in.
@@ -51,6 +69,8 @@ def documented(
         What a key must have; None lets everybody in.
     media
         Media types of the answer.
+    headers, takes
+        Headers of the answer; headers of the request that matter here.
     unguarded
         Neither a key is looked at nor a limit counted: for those who watch whether the service lives.
     """
@@ -60,14 +80,16 @@ def documented(
         if kind is not None:
             responses[code]["content"] = {"application/json": _content(kind)}
         elif code != 204:
-            text = {"type": "string"}
-            responses[code]["content"] = {one: {"schema": text} for one in media}
+            responses[code]["content"] = {one: {"schema": _of_media(one)} for one in media}
     # A wrong key is refused also where none is needed.
     guarded = KEYED if scope else () if unguarded else ("unauthenticated",)
-    for name in dict.fromkeys([*problems, *guarded, *ALWAYS]):
+    changing = CHANGING if reads or bodies or status == 204 else ()
+    for name in dict.fromkeys([*problems, *guarded, *changing, *ALWAYS]):
         _add_problem(responses, name)
     extra: dict[str, Any] = {"x-scope": scope or "public"}
     extra["security"] = [{"apiKey": []}, {"bearer": []}] if scope else [{}, {"apiKey": []}]
+    if takes:
+        extra["parameters"] = [{"name": name, "in": "header", "required": False, **TAKEN[name]} for name in takes]
     if reads is not None:
         extra["requestBody"] = {"required": True, "content": {"application/json": _content(reads)}}
     elif bodies is not None:
@@ -80,6 +102,13 @@ def documented(
         "openapi_extra": extra,
         "dependencies": [] if unguarded else [Depends(needs(scope) if scope else anybody)],
     }
+
+
+def _of_media(name: str) -> dict[str, Any]:
+    """The schema of an answer that has no type."""
+    if name == "application/json":
+        return {"type": "object"}
+    return {"type": "string"} if name.startswith("text/") or name.endswith("xml") else dict(BINARY)
 
 
 def _add_problem(responses: dict[int | str, Any], name: str) -> None:
@@ -139,14 +168,15 @@ def install(app: FastAPI) -> None:
 
 def _add_examples(made: dict[str, Any]) -> None:
     """Examples go in last: the framework would take the nulls out of them."""
-    by_name = {REF.format(name=kind.__name__): msgspec.to_builtins(example) for kind, example in EXAMPLES.items()}
-    for methods in made["paths"].values():
-        for operation in methods.values():
-            for part in (operation.get("requestBody", {}), *operation["responses"].values()):
-                for content in part.get("content", {}).values():
-                    name = content.get("schema", {}).get("$ref")
-                    if name in by_name and "example" not in content:
-                        content["example"] = by_name[name]
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            found = EXAMPLES.get(f"{method.upper()} {path}", {})
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                if "example" not in content and "request" in found and content["schema"].get("format") != "binary":
+                    content["example"] = found["request"]
+            for code, example in found.get("responses", {}).items():
+                media = next(iter(operation["responses"][code]["content"].values()))
+                media["example"] = example
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -47,12 +48,9 @@ class Ledger:
 
     def __init__(self, folder: Path, issuer: str, passphrase: str) -> None:
         self.folder, self._passphrase = folder, passphrase
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _alone(folder / "lock"):
-            if not (folder / "log.db").exists():
-                parts = urlsplit(issuer)
-                origin = f"{parts.netloc or issuer}{parts.path.rstrip('/')}/log"
-                Registry.create(folder, issuer=issuer, origin=origin, passphrase=passphrase, at=_now()).close()
+        with alone(folder.with_name(f"{folder.name}.lock")):
+            if not folder.exists():
+                _make(folder, issuer, passphrase)
         self.registry = Registry(folder)
         self.audit = Log(folder / "audit.db")
         self._lock = threading.Lock()
@@ -213,6 +211,17 @@ class Ledger:
         return verify(data, Trust.of(self.registry.root()), at=at, status=self.registry.status_file())
 
 
+def _make(folder: Path, issuer: str, passphrase: str) -> None:
+    """A new issuer; the folder gets its name when it is whole, so that a process that dies meanwhile leaves none."""
+    making = folder.with_name(f"{folder.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(mode=0o700, parents=True)
+    parts = urlsplit(issuer)
+    origin = f"{parts.netloc or issuer}{parts.path.rstrip('/')}/log"
+    Registry.create(making, issuer=issuer, origin=origin, passphrase=passphrase, at=_now()).close()
+    making.rename(folder)
+
+
 def _audit_entry(row: Any) -> bytes:
     return canonical_json(
         {
@@ -236,7 +245,7 @@ def _now() -> datetime:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
     """Hold a lock between processes."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

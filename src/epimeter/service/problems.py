@@ -7,6 +7,7 @@ points at the places in the body; `trace` finds the request in the server's log.
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from starlette.exceptions import HTTPException
 from epimeter.errors import EpimeterError, InputError, TrustError, UndefinedMetricError, VerificationError
 
 MEDIA_TYPE = "application/problem+json"
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 log = logging.getLogger("epimeter.service")
 
 
@@ -104,19 +106,26 @@ def as_problem(fault: Exception) -> Problem:
         return Problem("invalid", str(fault))
     if isinstance(fault, HTTPException):
         return _of_framework(fault)
-    if isinstance(fault, OSError) and fault.errno == 28:
+    if isinstance(fault, OSError) and fault.errno in NO_SPACE:
         return Problem("out-of-space", "the server has no space left for this request", headers={"Retry-After": "60"})
-    if isinstance(fault, DBAPIError) and "disk is full" in str(fault.orig):
+    if isinstance(fault, DBAPIError) and _is_full(fault):
         return Problem("out-of-space", "the database has no space left", headers={"Retry-After": "60"})
     if isinstance(fault, OperationalError | PoolTimeout) or (
         isinstance(fault, DBAPIError) and fault.connection_invalidated
     ):
         return Problem("unavailable", "the database does not answer", headers={"Retry-After": "2"})
+    if isinstance(fault, TrustError) and "disk is full" in str(fault):
+        return Problem("out-of-space", "the log has no space left", headers={"Retry-After": "60"})
     if isinstance(fault, TrustError):
         log.error("trust: %s", fault)
         return Problem("unavailable", "keys or logs cannot be used at the moment", headers={"Retry-After": "10"})
     log.exception("unforeseen", exc_info=fault)
     return Problem("internal", "something went wrong that should not have; it has been written down")
+
+
+def _is_full(fault: DBAPIError) -> bool:
+    """Whether the database has no space left, in the words of SQLite or by the code of PostgreSQL."""
+    return "disk is full" in str(fault.orig) or getattr(fault.orig, "sqlstate", None) == "53100"
 
 
 def _of_framework(fault: HTTPException) -> Problem:

@@ -20,9 +20,8 @@ from epimeter.service.problems import Problem
 FORMS = ("application/json", "text/html", "text/markdown", "text/plain")
 
 
-def rendered(stored: bytes, accept: str) -> Response:
-    """The report as the first form that the caller accepts."""
-    form = chosen(accept, FORMS)
+def rendered(stored: bytes, form: str) -> Response:
+    """The report in one of its forms."""
     if form == "application/json":
         return Response(stored, media_type=form)
     report = report_of(msgspec.json.decode(stored))

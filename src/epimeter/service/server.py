@@ -19,11 +19,12 @@ from epimeter.service.app import create_admin, create_app
 from epimeter.service.bodies import Body
 from epimeter.service.columns import to_records
 from epimeter.service.kept_rows import packed
-from epimeter.service.ledger import Ledger
+from epimeter.service.ledger import Ledger, alone
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
+from epimeter.service.wire import HEADERS_SIZE, Wire
 from epimeter.store import Store, journal, organizations
 from epimeter.store.migrations import migrate
 from epimeter.store.moments import moment, new_id, now
@@ -33,28 +34,35 @@ Say = Callable[[str], None]
 OPERATOR = "Operator"
 
 
-def run(settings: Settings, *, say: Say = print) -> None:
+def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) -> None:
     """Serve until told to stop."""
     logging.basicConfig(
         level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
     )
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for name in ("alembic", "uvicorn"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a broken request is the caller's fault
     # Threads that measure let go of the interpreter sooner, so that small calls do not wait for large ones.
     sys.setswitchinterval(0.001)
     secrets = prepare(settings)
     with (settings.folder / "serve.lock").open("a") as lock:
-        _alone(lock, settings)
+        _refuse_second(lock, settings)
         store = Store(settings.database)
         ledger = None
         try:
             store.wait(30)
             migrate(store)
-            ledger = Ledger(settings.folder / "registry", settings.issuer, secrets.passphrase)
+            ledger = Ledger(settings.folder / "registry", settings.address, secrets.passphrase)
+            if settings.issuer not in (None, ledger.registry.issuer):
+                raise SettingsError(
+                    f"issuer stands in certificates and cannot be changed; {settings.folder} is of {ledger.registry.issuer}"
+                )
             ledger.check()
             warm(settings)
-            first = first_key(store, secrets)
-            if first is not None:
-                say(f"administrator key, shown this once: {first}")
+            with alone(settings.folder / "first.lock"):
+                key = admin_key(store, secrets, anew=new_admin_key)
+            if key is not None:
+                say(f"administrator key, shown this once: {key}")
             asyncio.run(_serve(settings, secrets, store, ledger, say))
         finally:
             if ledger is not None:
@@ -74,7 +82,7 @@ def warm(settings: Settings) -> None:
     fast.load()
 
 
-def _alone(lock: Any, settings: Settings) -> None:
+def _refuse_second(lock: Any, settings: Settings) -> None:
     """Refuse a second process on one SQLite file: its limits a minute would be counted apart."""
     try:
         fcntl.flock(lock, fcntl.LOCK_SH if settings.postgres else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -82,18 +90,21 @@ def _alone(lock: Any, settings: Settings) -> None:
         raise SettingsError(f"another process serves {settings.folder}; several processes need --postgres") from None
 
 
-def first_key(store: Store, secrets: Secrets) -> str | None:
-    """The administrator's key, made when there is no organisation yet; None later."""
+def admin_key(store: Store, secrets: Secrets, *, anew: bool = False) -> str | None:
+    """An administrator's key: made on the first start, and where it was lost; else None."""
     with store.writing() as db:
-        if organizations.count(db):
+        operator = organizations.oldest(db)
+        if operator is not None and not anew:
             return None
-        at, id, key = now(), new_id("org_"), new_key()
-        organizations.add(db, id=id, name=OPERATOR, tier="CRITICAL", at=at)
+        at, key = now(), new_key()
+        id = new_id("org_") if operator is None else operator["id"]
+        if operator is None:
+            organizations.add(db, id=id, name=OPERATOR, tier="CRITICAL", at=at)
         organizations.add_key(
             db,
             id=key.id,
             organization=id,
-            name="first administrator key",
+            name="first administrator key" if operator is None else "another administrator key",
             digest=digest(secrets.pepper, key.text),
             scopes=frozenset({"admin"}),
             at=at,
@@ -109,8 +120,8 @@ async def _serve(settings: Settings, secrets: Secrets, store: Store, ledger: Led
     front = uvicorn.Server(
         uvicorn.Config(
             app,
-            http="h11",  # its parser bounds the size of headers
-            h11_max_incomplete_event_size=64 * 1024,
+            http=Wire.within(settings.headers_time),
+            h11_max_incomplete_event_size=HEADERS_SIZE,
             timeout_keep_alive=20,
             timeout_graceful_shutdown=5,
             proxy_headers=bool(settings.trusted_proxies),

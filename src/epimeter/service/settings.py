@@ -41,8 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     admin_host: str = "127.0.0.1"
     admin_port: Port = 8601
     """Prometheus metrics; 0 takes any free port."""
-    issuer: str = "http://127.0.0.1:8600"
-    """Address under which others reach this registry; stands in certificates."""
+    issuer: str | None = None
+    """Address under which others reach this registry; stands in certificates. By default that of host and port."""
     postgres: str | None = None
     redis: str | None = None
     pepper: str | None = None
@@ -62,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_rows: Whole = 10_000_000
     rows_at_once: Whole = 100_000
     """Rows up to which an evaluation is answered in the request; more become a job."""
+    headers_time: Seconds = 15.0
+    """Longest time for the headers of a request."""
     body_pause: Seconds = 10.0
     """Longest pause within a body."""
     body_time: Seconds = 300.0
@@ -86,6 +88,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def folder(self) -> Path:
         return Path(self.data)
+
+    @property
+    def address(self) -> str:
+        """The issuer of a registry that is made now."""
+        return self.issuer or f"http://{self.host}:{self.port or 8600}"
 
     @property
     def database(self) -> str:

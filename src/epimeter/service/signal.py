@@ -138,12 +138,12 @@ def finish(store: Store, ledger: Ledger, patience: int = 60 * SECOND) -> None:
         commit(store, ledger, row["id"], row["created_at"], row["digest"])
 
 
-def shown(row: Any, delay: float, at: int) -> dict[str, Any]:
-    """A signal as a tier sees it: the committed body, and when it became available to him."""
+def shown(row: Any, delay: float) -> dict[str, Any]:
+    """A signal as a tier sees it: the committed body, when it was released to him, until when it counts."""
     available = row["created_at"] + int(delay * SECOND)
     return {
         **msgspec.json.decode(bytes(row["body"])),
         "available_at": written(available),
-        "expires_at": written(max(available, at) + TTL * SECOND),
+        "expires_at": written(available + TTL * SECOND),
         "commitment": {"log_index": row["log_index"], "digest": f"sha-256:{row['digest']}"},
     }

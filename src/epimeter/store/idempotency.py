@@ -28,7 +28,9 @@ def claim(
         return None
     row = db.execute(select(idempotency).where(*_is(mine)).with_for_update()).mappings().one()
     outlived = row["created_at"] < at - LIFE
-    abandoned = row["status"] is None and row["lease_until"] < at and bytes(row["fingerprint"]) == fingerprint
+    # A lease that ends later than any given now was given before the clock was set back.
+    lapsed = not at <= row["lease_until"] <= at + LEASE
+    abandoned = row["status"] is None and lapsed and bytes(row["fingerprint"]) == fingerprint
     if outlived or abandoned:
         db.execute(update(idempotency).where(*_is(mine)).values(**fresh, status=None, body=None, location=None))
         return None

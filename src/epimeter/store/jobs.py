@@ -2,18 +2,21 @@
 """Work to do, under a lease.
 
 A worker claims a job for a while and says again and again that it is alive. When it falls silent the lease lapses and
-another takes the job up; what a worker finished counts only while the lease was its own, so a job is done once.
+another takes the job up; what a worker finished counts only while the lease was its own, so a job is done once. A lease that
+ends much later than any given now was given before the clock was set back, and counts no more; nor does such a wait.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, not_, or_, select, update
 
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import jobs
 
 LEASE = 30 * SECOND
 MOST_ATTEMPTS = 5
+LONGEST_WAIT = 60 * SECOND
+"""Longest time for which a job is put back."""
 
 
 def add(db: Connection, *, organization: str, kind: str, subject: str, at: int) -> str:
@@ -36,8 +39,8 @@ def add(db: Connection, *, organization: str, kind: str, subject: str, at: int) 
 
 def claim(db: Connection, worker: str, at: int, *, lease: int = LEASE) -> RowMapping | None:
     """The oldest job that waits, or whose worker fell silent; it is this worker's until the lease ends."""
-    open_ = (jobs.c.state == "waiting") & (jobs.c.not_before <= at)
-    silent = (jobs.c.state == "running") & (jobs.c.lease_until < at)
+    open_ = (jobs.c.state == "waiting") & not_(jobs.c.not_before.between(at + 1, at + LONGEST_WAIT))
+    silent = (jobs.c.state == "running") & not_(jobs.c.lease_until.between(at, at + 10 * max(lease, LEASE)))
     query = select(jobs).where(or_(open_, silent)).order_by(jobs.c.created_at, jobs.c.id).limit(1)
     row = db.execute(query.with_for_update(skip_locked=True)).mappings().first()
     if row is None:

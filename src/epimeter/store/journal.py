@@ -23,6 +23,12 @@ def note(db: Connection, *, organization: str, actor: str, action: str, subject:
     db.execute(insert(journal).values(**values, subject=subject, detail=made))
 
 
+def told(db: Connection, *, organization: str, action: str, subject: str) -> bool:
+    """Whether a change was written down."""
+    mine = (journal.c.organization == organization, journal.c.action == action, journal.c.subject == subject)
+    return db.execute(select(journal.c.number).where(*mine).limit(1)).first() is not None
+
+
 def page(db: Connection, organization: str, before: int | None, limit: int) -> list[RowMapping]:
     """Entries of an organisation, the newest first."""
     query = select(journal).where(journal.c.organization == organization).order_by(journal.c.number.desc())

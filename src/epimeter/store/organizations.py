@@ -47,6 +47,12 @@ def count(db: Connection) -> int:
     return int(db.execute(select(func.count()).select_from(organizations)).scalar_one())
 
 
+def oldest(db: Connection) -> RowMapping | None:
+    """The first one made: the operator's."""
+    query = select(organizations).order_by(organizations.c.created_at, organizations.c.id).limit(1)
+    return db.execute(query).mappings().first()
+
+
 def page(db: Connection, before: tuple[int, str] | None, limit: int) -> list[RowMapping]:
     """Organisations, the newest first."""
     query = select(organizations).order_by(organizations.c.created_at.desc(), organizations.c.id.desc()).limit(limit)

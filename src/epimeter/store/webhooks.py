@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, not_, select, update
 
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import deliveries, webhooks
@@ -33,13 +33,18 @@ def count(db: Connection, organization: str) -> int:
     return int(db.execute(query).scalar_one())
 
 
+def owned(db: Connection, organization: str, webhook: str) -> bool:
+    """Whether an organisation has this endpoint."""
+    mine = (webhooks.c.organization == organization, webhooks.c.id == webhook)
+    return db.execute(select(webhooks.c.id).where(*mine)).first() is not None
+
+
 def remove(db: Connection, organization: str, webhook: str) -> bool:
     """Forget an endpoint and what was still to be sent to it."""
-    mine = (webhooks.c.organization == organization, webhooks.c.id == webhook)
-    if db.execute(select(webhooks.c.id).where(*mine)).first() is None:
+    if not owned(db, organization, webhook):
         return False
     db.execute(delete(deliveries).where(deliveries.c.webhook == webhook))
-    db.execute(delete(webhooks).where(*mine))
+    db.execute(delete(webhooks).where(webhooks.c.id == webhook))
     return True
 
 
@@ -71,7 +76,7 @@ def post(db: Connection, *, organization: str, webhook: str, event: str, body: b
 def claim(db: Connection, at: int) -> RowMapping | None:
     """The oldest message that is due, with its endpoint's address; it is the caller's for a minute."""
     due = (deliveries.c.state == "waiting") & (deliveries.c.not_before <= at)
-    free = deliveries.c.lease_until.is_(None) | (deliveries.c.lease_until < at)
+    free = deliveries.c.lease_until.is_(None) | not_(deliveries.c.lease_until.between(at, at + LEASE))
     query = select(deliveries).where(due, free).order_by(deliveries.c.not_before).limit(1)
     row = db.execute(query.with_for_update(skip_locked=True)).mappings().first()
     if row is None:

@@ -18,13 +18,13 @@ from epimeter.service.access import Known
 from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
 from epimeter.service.columns import to_records
-from epimeter.service.documents import content_of, documented
+from epimeter.service.documents import BINARY, content_of, documented
 from epimeter.service.kept_rows import packed
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
 from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, read
 from epimeter.service.problems import Problem
-from epimeter.service.renderings import rendered
+from epimeter.service.renderings import FORMS, chosen, rendered
 from epimeter.service.schemas import (
     EvaluateRequest,
     Evaluation,
@@ -36,7 +36,6 @@ from epimeter.store import evaluations, jobs
 from epimeter.store.moments import moment, month_of, now
 
 area = APIRouter(tags=["evaluations"])
-BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
 @area.post(
@@ -53,20 +52,19 @@ BINARY = {"schema": {"type": "string", "format": "binary"}}
         bodies={
             JSON: content_of(EvaluateRequest),
             NDJSON: content_of(Prediction) | {"example": '{"confidence":0.9,"correct":true}\n'},
-            ARROW: BINARY,
-            PARQUET: BINARY,
+            ARROW: {"schema": BINARY},
+            PARQUET: {"schema": BINARY},
         },
         problems=(
-            "too-slow",
             "in-flight",
             "too-large",
             "unsupported-media-type",
             "invalid",
             "key-reused",
             "quota-used-up",
-            "out-of-space",
         ),
         headers=("Location", "Idempotency-Replayed"),
+        takes=("Idempotency-Key", "Content-Encoding"),
     ),
 )
 async def evaluate(
@@ -222,18 +220,21 @@ def one(request: Request, caller: Known, evaluation_id: str) -> Response:
 @area.get(
     "/v1/evaluations/{evaluation_id}/report",
     summary="The report of an evaluation",
-    description="JSON, or by the Accept header text/html, text/plain, text/markdown.",
+    description="JSON, or by the Accept header text/html, text/plain, text/markdown; application/pdf is the passport.",
     **documented(
         scope="evaluations:read",
         problems=("not-found", "conflict", "not-acceptable"),
-        media=("application/json", "text/html", "text/plain", "text/markdown"),
+        media=("application/json", *FORMS[1:], "application/pdf"),
     ),
 )
 def report(request: Request, caller: Known, evaluation_id: str) -> Response:
     row = found(request, caller, evaluation_id)
     if row["report"] is None:
         raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
-    return rendered(bytes(row["report"]), request.headers.get("accept", "*/*"))
+    form = chosen(request.headers.get("accept", "*/*"), (*FORMS, "application/pdf"))
+    if form == "application/pdf":
+        return passport(request, caller, evaluation_id)
+    return rendered(bytes(row["report"]), form)
 
 
 @area.get(

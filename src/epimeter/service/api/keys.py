@@ -42,7 +42,7 @@ Raw = Annotated[bytes, Depends(small_body)]
         status=201,
         reads=KeyRequest,
         scope="keys:write",
-        problems=("not-found", "too-large", "too-slow", "unsupported-media-type"),
+        problems=("not-found", "too-large", "unsupported-media-type"),
     ),
 )
 def make(request: Request, caller: Known, raw: Raw) -> Response:
@@ -151,7 +151,7 @@ def end(request: Request, caller: Known, key_id: str) -> Response:
         status=201,
         reads=OrganizationRequest,
         scope="admin",
-        problems=("conflict", "too-large", "too-slow", "unsupported-media-type"),
+        problems=("conflict", "too-large", "unsupported-media-type"),
     ),
 )
 def make_organization(request: Request, caller: Known, raw: Raw) -> Response:
@@ -192,7 +192,7 @@ def list_organizations(request: Request, caller: Known, limit: Limit = 50, curso
         gives=Organization,
         reads=TierRequest,
         scope="admin",
-        problems=("not-found", "too-large", "too-slow", "unsupported-media-type"),
+        problems=("not-found", "too-large", "unsupported-media-type"),
     ),
 )
 def change_tier(request: Request, caller: Known, organization_id: str, raw: Raw) -> Response:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -37,12 +38,10 @@ from epimeter.trust.statement import to_envelope
 
 area = APIRouter(tags=["registry"])
 Raw = Annotated[bytes, Depends(small_body)]
-BODY_PROBLEMS = ("too-large", "too-slow", "unsupported-media-type")
+BODY_PROBLEMS = ("too-large", "unsupported-media-type")
 
 
 def _fingerprint(raw: bytes) -> bytes:
-    import hashlib
-
     return hashlib.sha256(raw).digest()
 
 
@@ -55,7 +54,8 @@ def _fingerprint(raw: bytes) -> bytes:
         reads=PreregistrationRequest,
         scope="certificates:write",
         problems=(*BODY_PROBLEMS, "in-flight", "key-reused"),
-        headers=("Location",),
+        headers=("Location", "Idempotency-Replayed"),
+        takes=("Idempotency-Key",),
     ),
 )
 def preregister(request: Request, caller: Known, raw: Raw) -> Response:
@@ -193,7 +193,9 @@ def status(request: Request, certificate_id: Id) -> Response:
         gives=CertificateState,
         reads=RevokeRequest,
         scope="certificates:write",
-        problems=(*BODY_PROBLEMS, "not-found", "conflict"),
+        problems=(*BODY_PROBLEMS, "not-found", "conflict", "in-flight", "key-reused"),
+        headers=("Idempotency-Replayed",),
+        takes=("Idempotency-Key",),
     ),
 )
 def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Response:
@@ -204,24 +206,23 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
         row = registry.find(db, certificate_id) if anyones else registry.owned(db, caller.organization, certificate_id)
     if row is None:
         raise Problem("not-found", "no certificate of yours has this id")
-    try:
-        state.ledger.set_status(certificate_id, "REVOKED", wanted.reason)
-    except InputError as refusal:
-        if "already" in str(refusal):
-            raise Problem("conflict", str(refusal)) from None
-        raise
     made = CertificateState(certificate_id, "REVOKED")
-    with state.store.writing() as db:
-        journal.note(
-            db,
-            organization=row["organization"],
-            actor=caller.key_id,
-            action="certificate.revoked",
-            subject=certificate_id,
-            reason=wanted.reason,
-        )
+    about = {"organization": row["organization"], "action": "certificate.revoked", "subject": certificate_id}
+
+    def work(db: Any) -> tuple[int, bytes, str | None]:
+        try:
+            state.ledger.set_status(certificate_id, "REVOKED", wanted.reason)
+        except InputError as refusal:
+            if "already" not in str(refusal):
+                raise
+            # Revoked and not written down: a process died in between, and this request ends what it began.
+            if journal.told(db, **about):
+                raise Problem("conflict", str(refusal)) from None
+        journal.note(db, **about, actor=caller.key_id, reason=wanted.reason)
         webhooks.emit(db, row["organization"], "certificate.status", made)
-    return answer(made)
+        return 200, encoded(made), None
+
+    return once(request, state.store, caller, _fingerprint(raw), lambda: work)
 
 
 @area.get(

@@ -45,19 +45,19 @@ def delay_of(request: Request, caller: Caller | None) -> float:
     **documented(gives=Signal, problems=("not-found", "unauthenticated")),
 )
 def status(request: Request, caller: Visitor) -> Response:
-    delay, at = delay_of(request, caller), now()
+    delay = delay_of(request, caller)
     with request.app.state.store.reading() as db:
-        row = signals.newest(db, at - int(delay * SECOND))
+        row = signals.newest(db, now() - int(delay * SECOND))
     if row is None:
         raise Problem("not-found", f"there is no signal yet that is {delay:g} s old")
-    return answer(shown(row, delay, at))
+    return answer(shown(row, delay))
 
 
 @area.get(
     "/v1/signal/stream",
     summary="Signals as they come",
     description="Server-sent events; `Last-Event-ID` (a signal_id) goes on where the last connection ended.",
-    **documented(media=("text/event-stream",), problems=("unauthenticated", "invalid")),
+    **documented(media=("text/event-stream",), problems=("unauthenticated", "invalid"), takes=("Last-Event-ID",)),
 )
 def stream(request: Request, caller: Visitor) -> Response:
     state = request.app.state
@@ -88,7 +88,7 @@ async def _events(state: Any, number: int, delay: float, seat: Seat) -> AsyncIte
             rows = await to_thread.run_sync(news)
             for row in rows:
                 number = row["number"]
-                data = msgspec.json.encode(shown(row, delay, now()))
+                data = msgspec.json.encode(shown(row, delay))
                 yield b"id: %b\nevent: signal\ndata: %b\n\n" % (row["id"].encode(), data)
             if rows:
                 silent = 0.0

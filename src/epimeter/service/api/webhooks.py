@@ -40,7 +40,7 @@ MOST = 20
         status=201,
         reads=WebhookRequest,
         scope="webhooks:write",
-        problems=("conflict", "too-large", "too-slow", "unsupported-media-type"),
+        problems=("conflict", "too-large", "unsupported-media-type"),
     ),
 )
 def make(request: Request, caller: Known, raw: Raw) -> Response:
@@ -111,10 +111,12 @@ def remove(request: Request, caller: Known, webhook_id: str) -> Response:
 @area.get(
     "/v1/webhooks/{webhook_id}/deliveries",
     summary="What was sent to a webhook",
-    **documented(gives=DeliveryPage, scope="webhooks:write"),
+    **documented(gives=DeliveryPage, scope="webhooks:write", problems=("not-found",)),
 )
 def deliveries(request: Request, caller: Known, webhook_id: str, limit: Limit = 50) -> Response:
     with request.app.state.store.reading() as db:
+        if not webhooks.owned(db, caller.organization, webhook_id):
+            raise Problem("not-found", "no webhook of yours has this id")
         rows = webhooks.sent_to(db, caller.organization, webhook_id, limit)
     lines = [
         DeliveryLine(
