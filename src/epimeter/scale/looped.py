@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.scale import loops
+from epimeter.scale import cell_loops, loops, score_loops
+from epimeter.scale.odd_rows import Odd
+from epimeter.scale.packed_cells import Packed
 from epimeter.summaries import Bins, BinTotals, MeanOf, MomentBins, MomentTotals
 from epimeter.summaries.bins import MOMENTS
 from epimeter.summaries.cells import CELLS, EMPTY, Cells, CellTotals, from_offsets
+from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import ONE, STEPS, Fixed
 from epimeter.summaries.hot_cells import MOST_ROWS
 from epimeter.summaries.hot_scores import COUNTS, LOGARITHMIC, PLAIN
 from epimeter.summaries.means import Mean
 from epimeter.summaries.recipe import Recipe
-from epimeter.summaries.sums import Fine, Sums, SumsOf
+from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary
 
 Integers = NDArray[np.int64]
@@ -60,29 +63,34 @@ class Looped:
     def __init__(self, recipes: Iterable[Recipe]) -> None:
         found = {recipe: loop_of(recipe) for recipe in recipes}
         self.recipes = {recipe: loop for recipe, loop in found.items() if loop is not None}
-        names = {
-            name
-            for recipe in self.recipes
-            if isinstance(recipe, MeanOf)
-            for name in recipe.score.hot_columns  # type: ignore[attr-defined]
-        }
+        self.scores = [recipe for recipe in self.recipes if isinstance(recipe, MeanOf)]
+        names = {name for recipe in self.scores for name in recipe.score.hot_columns}  # type: ignore[attr-defined]
+        sums = [recipe for recipe in self.scores if isinstance(recipe, SumsOf)]
+        fine = {name for recipe in sums for name in recipe.score.hot_columns}  # type: ignore[attr-defined]
         self.bins = {bins: np.zeros((0, bins, 4), np.int64) for kind, bins in self.recipes.values() if kind == "bins"}
         self.moments = {
-            bins: np.zeros((0, bins, 16), np.int64) for kind, bins in self.recipes.values() if kind == "moments"
+            bins: np.zeros((0, bins, 30), np.int64) for kind, bins in self.recipes.values() if kind == "moments"
         }
-        pairs = [(b, m) for b in self.bins for m in self.moments if b * m <= loops.JOINT]
+        pairs = [(b, m) for b in self.bins for m in self.moments if b + m <= loops.JOINT]
         self.joint = pairs[0] if pairs else (0, 0)
         """Bins and moments that go through one loop."""
+        self.light = score_loops.LIGHT.issuperset(fine & {*PLAIN, *LOGARITHMIC})
+        """Whether the light loops keep all that is read."""
+        self.near_ends = "square" in fine
         self.plain = np.zeros((0, 4, 4), np.int64) if names & {*PLAIN, *COUNTS} else None
         self.counts = np.zeros((0, 4), np.int64)
         self.logs = np.zeros((0, 4, 4), np.int64) if names & {*LOGARITHMIC} else None
-        self.log_rows = np.zeros(0, np.int64)
+        self.depths: dict[Recipe, list[int]] = {recipe: [] for recipe in self.recipes if isinstance(recipe, SumsOf)}
+        """What the steps of 2^-88 leave of tiny numbers, by slice."""
+        self.plain_rows, self.log_rows = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.certain = np.zeros((0, 4), np.int64)
-        self.odd: list[list[tuple[float, int]]] = []
+        self.odd: list[Odd] = []
+        """The odd rows, by slice."""
         self.rows = np.zeros(0, np.int64)
         self.ends = np.zeros((0, 2))
         self.cells = np.zeros((0, 4 * CELLS), np.int64) if Cells() in self.recipes else None
         self.only = np.zeros((0, CELLS))
+        self.packed = Packed()
         self.early: list[list[CellTotals]] = []
         """Cells that were set aside, by slice."""
         self.since = 0
@@ -107,9 +115,11 @@ class Looped:
         self.plain = None if self.plain is None else wider(self.plain)
         self.logs = None if self.logs is None else wider(self.logs)
         self.counts, self.certain = wider(self.counts), wider(self.certain)
-        self.log_rows, self.rows = wider(self.log_rows), wider(self.rows)
+        self.plain_rows, self.log_rows, self.rows = map(wider, (self.plain_rows, self.log_rows, self.rows))
         self.ends = wider(self.ends, np.array([2.0, -1.0]))
-        self.odd += [[] for _ in range(room - len(self.odd))]
+        self.odd += [Odd() for _ in range(room - len(self.odd))]
+        for depths in self.depths.values():
+            depths += [0] * (room - len(depths))
         self.early += [[] for _ in range(room - len(self.early))]
         if self.cells is not None:
             self.cells, self.only = wider(self.cells), wider(self.only, EMPTY)
@@ -141,6 +151,7 @@ class Looped:
         for mine, theirs in (
             (self.counts, other.counts),
             (self.certain, other.certain),
+            (self.plain_rows, other.plain_rows),
             (self.log_rows, other.log_rows),
             (self.rows, other.rows),
         ):
@@ -148,14 +159,16 @@ class Looped:
         self.ends[numbers, 0] = np.minimum(self.ends[numbers, 0], other.ends[:n, 0])
         self.ends[numbers, 1] = np.maximum(self.ends[numbers, 1], other.ends[:n, 1])
         for k, number in enumerate(numbers.tolist()):
-            self.odd[number] += other.odd[k]
+            self.odd[number].absorb(other.odd[k])
+            for recipe, depths in self.depths.items():
+                depths[number] += other.depths[recipe][k]
             if self.cells is not None and other.cells is not None and other.rows[k]:
                 self.early[number].append(other._cells(k))
 
     def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
         """Add runs of rows, each to its slice; False, with nothing added, when a row is not sound."""
-        run_ends = np.empty((len(slot), 2))
-        if not loops.sound(true, prob, start, slot, self.ends, run_ends):
+        run_ends, run_odd = np.empty((len(slot), 2)), np.empty(len(slot), np.int64)
+        if not loops.sound(true, prob, start, slot, self.ends, run_ends, self.near_ends, run_odd):
             return False
         left, right = self.joint
         if left:
@@ -168,31 +181,64 @@ class Looped:
                 loops.add_moments(true, prob, start, slot, bins, table)
         if self.cells is not None:
             self._add_cells(true, prob, start, slot)
-        if self.plain is not None:
-            loops.add_plain(true, prob, start, slot, self.plain, self.counts)
-        if self.logs is not None:
-            self._add_logarithms(true, prob, start, slot, run_ends)
+        if self.plain is not None or self.logs is not None:
+            self._add_scores(true, prob, start, slot, run_ends, run_odd)
         self.rows[slot] += np.diff(start)
         return True
+
+    def _add_scores(
+        self,
+        true: NDArray[Any],
+        prob: NDArray[Any],
+        start: Integers,
+        slot: Integers,
+        run_ends: NDArray[np.float64],
+        run_odd: Integers,
+    ) -> None:
+        if n_odd := int(run_odd.sum()):
+            n = len(prob) - n_odd
+            some_true, some_prob, some_start = np.empty(n, true.dtype), np.empty(n, prob.dtype), np.empty_like(start)
+            odd_true, odd_prob = np.empty(n_odd, true.dtype), np.empty(n_odd, prob.dtype)
+            odd_slot = np.empty(n_odd, np.int64)
+            score_loops.parted(
+                true,
+                prob,
+                start,
+                slot,
+                self.near_ends,
+                run_odd,
+                some_true,
+                some_prob,
+                some_start,
+                odd_true,
+                odd_prob,
+                odd_slot,
+            )
+            for number in np.unique(odd_slot).tolist():
+                own = odd_slot == number
+                self.odd[number].add(odd_true[own], odd_prob[own], self.scores)
+            true, prob, start = some_true, some_prob, some_start
+        if self.plain is not None:
+            score_loops.add_plain(true, prob, start, slot, run_ends, self.light, self.plain, self.counts)
+            self.plain_rows[slot] += np.diff(start)
+        if self.logs is not None:
+            score_loops.add_logarithmic(
+                true, prob, start, slot, run_ends, self.light, self.logs, self.log_rows, self.certain
+            )
 
     def _add_cells(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> None:
         assert self.cells is not None
         if self.since + len(prob) > MOST_ROWS:  # before a sum inside a cell could leave its integer
+            self.packed.spill(self.cells)
             for number in range(self.n_slots):
                 self.early[number] = [self._cells(number)]
             self.cells[:], self.only[:], self.since = 0, EMPTY, 0
-        loops.add_cells(true, prob, start, slot, self.cells, self.only)
+        if len(slot) == 1 and len(prob) >= cell_loops.LONG:
+            self.packed.add(true, prob, int(slot[0]), self.cells, self.only)
+        else:
+            self.packed.spill(self.cells)
+            cell_loops.add_cells(true, prob, start, slot, self.cells, self.only)
         self.since += len(prob)
-
-    def _add_logarithms(
-        self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers, run_ends: NDArray[np.float64]
-    ) -> None:
-        assert self.logs is not None
-        odd = np.empty(len(prob), np.int32)
-        found = loops.add_logarithmic(true, prob, start, slot, run_ends, self.logs, self.log_rows, self.certain, odd)
-        for place in odd[:found].tolist():
-            run = int(np.searchsorted(start, place, side="right")) - 1
-            self.odd[int(slot[run])].append((float(prob[place]), int(true[place])))
 
     def summary(self, recipe: Recipe, number: int) -> Any:
         """The summary of one slice."""
@@ -204,16 +250,19 @@ class Looped:
             return self._scores(recipe, number)
         table = (self.bins if kind == "bins" else self.moments)[bins][number]
         count, true, edges = table[:, 0].copy(), table[:, 1].copy(), np.arange(bins + 1) / bins
-        said = Fixed(table[:, 2].copy(), table[:, 3].copy())
+
+        def column(place: int) -> Fixed:
+            return Fixed(table[:, place].copy(), table[:, place + 1].copy())
+
         if kind == "bins":
-            return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), said, edges)
-        sums = {
-            name: Fixed(table[:, 2 * k].copy(), table[:, 2 * k + 1].copy()) for k, name in enumerate(MOMENTS, start=2)
-        }
+            return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), column(2), edges)
+        said = Fine(column(2), column(4))
+        sums = {name: Fine(column(4 * k + 2), column(4 * k + 4)) for k, name in enumerate(MOMENTS, start=1)}
         return MomentTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), said, edges, **sums)
 
     def _cells(self, number: int) -> CellTotals:
         assert self.cells is not None
+        self.packed.spill(self.cells)
         parts = self.cells[number].reshape(CELLS, 2, 2)
         now = from_offsets(parts[:, :, 0], parts[:, :, 1], self.only[number])
         return reduce(lambda left, right: left.merge(right), self.early[number], now)
@@ -235,25 +284,25 @@ class Looped:
         names: tuple[str, ...] = recipe.score.hot_columns  # type: ignore[attr-defined]
         columns = [self._column(name, number) for name in names]
         logarithmic = any(name in LOGARITHMIC for name in names)
-        n_rows = int(self.log_rows[number] if logarithmic else self.rows[number])
+        n_rows = int((self.log_rows if logarithmic else self.plain_rows)[number])
         made: Any
         if isinstance(recipe, SumsOf):
             coarse = Fixed(np.stack([c.units for c, _ in columns]), np.stack([c.steps for c, _ in columns]))
             rest = Fixed(np.stack([r.units for _, r in columns]), np.stack([r.steps for _, r in columns]))
-            total = Fine(coarse, rest)
+            total = Fine(coarse, rest, self.depths[recipe][number])
             mass = Fine(Fixed.of_counts(np.array([n_rows])), Fixed.zeros(1))
             none = np.zeros(len(columns), np.int64)
             made = Sums(mass, total, total if recipe.squared else None, none, n_rows, 2)
         else:
             made = Mean(Fixed.of_counts(np.asarray(n_rows)), columns[0][0], 0, 0, 0, n_rows, 2)
-        if not logarithmic:
-            return made
-        # Rows the loop of logarithms left out: each kind of certain row once, as often as it was counted.
+        # Rows that the loops left out: each kind of certain row once, as often as it was counted, and the odd ones.
         parts = [made] if n_rows else []
-        for (prob, true), times in zip(CERTAIN, self.certain[number].tolist(), strict=True):
+        for (prob, true), times in zip(
+            CERTAIN, self.certain[number].tolist() if logarithmic else (), strict=logarithmic
+        ):
             if times:
                 parts.append(repeated(recipe.summarise(_row(prob, true)), times))
-        parts += [recipe.summarise(_row(prob, true)) for prob, true in self.odd[number]]
+        parts += self.odd[number].summaries(recipe)
         return reduce(lambda left, right: left.merge(right), parts)
 
 
