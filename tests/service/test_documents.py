@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import ground
 import pytest
@@ -66,7 +67,10 @@ def test_every_endpoint_says_its_errors_and_its_scope(openapi):
         assert operation["summary"], path
         if operation["x-scope"] != "public":
             assert {"401", "403"} <= codes, (path, method)
-        if "{" in path and method == "get" and path not in ("/v1/webhooks/{webhook_id}/deliveries",):
+        assert {"400", "408", "431"} <= codes, (path, method)
+        if method != "get":
+            assert "507" in codes, (path, method)
+        if "{" in path and method == "get":
             assert "404" in codes, path
         for code, response in operation["responses"].items():
             if code >= "400" and path != "/readyz":
@@ -79,14 +83,93 @@ def test_every_reference_points_somewhere(openapi):
         assert found in names
 
 
-def test_the_example_of_the_document_is_accepted(tenant, openapi):
+def test_every_body_and_every_answer_has_an_example(openapi):
+    """Binary ones and rendered pages aside."""
+    from msgspec import json as strict
+
+    from epimeter.service import schemas
+
+    pages = ("text/html", "text/markdown", "application/pdf", "application/octet-stream")
+    for path, method, operation in operations(openapi):
+        parts = [operation.get("requestBody", {}), *(r for code, r in operation["responses"].items() if code < "400")]
+        for part in parts:
+            for media, content in part.get("content", {}).items():
+                binary = content["schema"].get("format") == "binary" or media in pages
+                if binary or (path.endswith("/report") and media == "text/plain"):
+                    continue
+                assert "example" in content, (path, method, media)
+                name = content["schema"].get("$ref", "").rpartition("/")[2]
+                if name and media == "application/json":
+                    strict.decode(strict.encode(content["example"]), type=getattr(schemas, name))
+        for code, response in operation["responses"].items():
+            if code >= "400" and path != "/readyz":
+                assert response["content"]["application/problem+json"]["examples"], (path, code)
+
+
+def test_examples_have_the_shape_of_what_the_server_answers(service, tenant, openapi):
+    """The same fields, and the same types of values, wherever both have one."""
+
+    def alike(shown, given, at):
+        if isinstance(shown, dict) and isinstance(given, dict):
+            free = at[-1] in (
+                "detail",
+                "parameters",
+                "ground_truth",
+                "left_out",
+                "where",
+                "default",
+                "source",
+                "fields",
+            )
+            assert free or set(shown) == set(given), (at, set(shown) ^ set(given))
+            for name in set(shown) & set(given):
+                alike(shown[name], given[name], (*at, name))
+        elif isinstance(shown, list) and isinstance(given, list):
+            if shown and given and not {"measurements", "items"} & {at[-1]}:
+                alike(shown[0], given[0], (*at, 0))
+        elif shown is not None and given is not None:
+            number = (int, float)
+            assert isinstance(given, number if isinstance(shown, number) else type(shown)), (at, shown, given)
+
+    def example(path, method="get", code="200"):
+        return openapi["paths"][path][method]["responses"][code]["content"]["application/json"]["example"]
+
     body = openapi["paths"]["/v1/evaluate"]["post"]["requestBody"]["content"]["application/json"]["example"]
-    body = {name: value for name, value in body.items() if value is not None}
     answer = tenant.post("/v1/evaluate", json=body)
     assert answer.status_code == 200, answer.text
-    shown = openapi["paths"]["/v1/evaluate"]["post"]["responses"]["200"]["content"]["application/json"]["example"]
-    assert set(shown) == set(answer.json())
-    assert shown["metrics"] == answer.json()["metrics"]
+    alike(example("/v1/evaluate", "post"), answer.json(), ("evaluate",))
+    assert example("/v1/evaluate", "post")["metrics"] == answer.json()["metrics"]
+    good = tenant.post("/v1/evaluate", json=ground.body(ground.columns(2000), model_version="1")).json()[
+        "evaluation_id"
+    ]
+    certificate = tenant.post("/v1/certificates", json={"evaluation_id": good})
+    alike(example("/v1/certificates", "post", "201"), certificate.json(), ("certificate",))
+    time.sleep(1.5)  # until there is a signal
+    known = {
+        "evaluation_id": good,
+        "certificate_id": certificate.json()["certificate"]["id"],
+        "key_id": tenant.key["id"],
+        "number": "1",
+        "name": "ece",
+        "kind": "invalid",
+    }
+    seen = 0
+    for path, method, operation in operations(openapi):
+        names = set(re.findall(r"{(\w+)}", path))
+        content = operation["responses"].get("200", {}).get("content", {})
+        if (
+            method != "get"
+            or "application/json" not in content
+            or operation["x-scope"] == "admin"
+            or names - set(known)
+        ):
+            continue
+        query = {"expected_ece": 0.06, "expected_u_recall": 75} if path == "/v1/plan" else {}
+        answer = tenant.get(path.format(**known), params=query)
+        assert answer.status_code == 200, (path, answer.text)
+        alike(example(path), answer.json(), (path,))
+        seen += 1
+    assert seen >= 25
 
 
 def test_every_route_answers_errors_in_one_shape(service, openapi):

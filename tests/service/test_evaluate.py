@@ -143,8 +143,15 @@ def test_a_fault_is_refused_with_the_record_it_is_in(tenant, wrong, pointer):
         b"",
         b"[]",
         b"\xff\xfe",
-        b"[" * 1_000_000,
-        b'{"a":' * 200_000,
+        b'{"model_id":"m","model_version":"1","model_version":"2","predictions":[{"confidence":0.5,"correct":true}]}',
+        b'{"model_id":"m","predictions":[{"confidence":0.5,"correct":true,"correct":null}]}',
+        b'{"model_id":"m","predictions":[{"confidence":0.5,"correct":true,"id":"a","id":"b"}]}',
+        b'{"model_id":"m","predictions":[],"predictions":[{"confidence":0.5,"correct":true}]}',
+        b'{"model_id":"m","predictions":[{"confidence":0.5,"correct":true}],"predictions":[{"confidence":0.5,"correct":true}]}',
+        b'{"model_id":"m","columns":{"confidence":[0.5],"confidence":[0.6],"correct":[true]}}',
+        b'{"model_id":"m","columns":{"confidence":[0.5],"correct":[true],"id":["}"],"id":["b"]}}',
+        b'{"model_id":"m","columns":{"confidence":[0.5],"correct":[true]},"columns":{"confidence":[0.5],"correct":[true]}}',
+        b'{"model_id":"m","metrics":["ece"],"metrics":["ece"],"columns":{"confidence":[0.5],"correct":[true]}}',
     ],
 )
 def test_json_that_can_be_read_in_two_ways_or_not_at_all_is_refused(tenant, text):
@@ -161,6 +168,47 @@ def test_a_line_is_named_by_its_number(tenant):
     answer = send(tenant, good + b'{"confidence":0.5,"correct":true,"correct":false}\n', NDJSON)
     assert answer.status_code == 422
     assert "/lines/2" in answer.text
+    answer = send(tenant, good + b"\n" + b'{"confidence":1.5,"correct":true}\n', NDJSON)
+    assert answer.json()["errors"][0]["pointer"] == "/lines/2/confidence"
+    timed = b'{"confidence":0.5,"correct":true,"timestamp":"2026-11-01T00:00:00Z"}\n'
+    answer = send(tenant, timed * 20_000 + good, NDJSON)
+    assert answer.status_code == 422 and "/lines/20001/timestamp" in answer.text
+
+
+def test_a_key_may_be_null_or_written_with_escapes_or_named_like_a_value(tenant):
+    """What the quick look cannot decide the slow one does, and to the same end."""
+    plain = b'{"model_id":"predictions","domain":"general","predictions":[{"confidence":0.5,"correct":true}]}'
+    odd = [
+        plain.replace(b'"correct":true', b'"correct":true,"id":null,"timestamp":null'),
+        plain.replace(b'"confidence"', b'"c\\u006fnfidence"'),
+        plain.replace(b'"predictions":[', b'"pr\\u0065dictions" : ['),
+        plain.replace(b'"domain":"general"', b'"domain":"general","metrics":["ece"]'),
+        plain[:-1] + b',"metrics":["ece"]}',
+        b'{"columns":{"confidence":[0.5],"correct":[true]},"model_id":"m","domain":"general"}',
+        b'{"model_id":"m","columns":{"confidence":[0.5],"correct":[true],"id":["}"],"class":["{\\""]}}',
+        b'{"model_id":"m","columns":{"confidence":[0.5],"correct":[true],"timestamp":["2026-11-01T00:00:00Z"]}}',
+    ]
+    answers = [send(tenant, body, JSON) for body in (plain, *odd)]
+    assert [answer.status_code for answer in answers] == [200] * 9, [answer.text for answer in answers]
+    assert {answer.json()["metrics"]["ece"] for answer in answers} == {0.5}
+
+
+def test_a_source_may_be_unknown_in_some_records_in_every_format(tenant):
+    made = ground.columns(20_000, timestamps=False)
+    lines = [
+        {"confidence": c, "correct": y, **({"ground_truth_source": "human"} if i > 15_000 else {})}
+        for i, (c, y) in enumerate(zip(made["confidence"].tolist(), made["correct"].tolist(), strict=True))
+    ]
+    answers = [
+        send(tenant, b"".join(json.dumps(line).encode() + b"\n" for line in lines), NDJSON),
+        send(tenant, json.dumps({"model_id": "m", "predictions": lines}).encode(), JSON),
+    ]
+    done = [wait(tenant, answer.json()["evaluation_id"]) for answer in answers]
+    assert (
+        done[0]["dataset"]["ground_truth"]
+        == {"human": 4999, "not stated": 15_001}
+        == done[1]["dataset"]["ground_truth"]
+    )
 
 
 def test_a_key_in_a_string_is_not_taken_for_a_key_twice(tenant):
@@ -224,6 +272,8 @@ def test_a_certifiable_evaluation_has_a_passport(tenant):
     assert made["evaluation"]["dataset_sha256"] in found["dataset"]["digest"]
     answer = tenant.get(path, headers={"accept": "application/pdf"})
     assert answer.headers["content-type"] == "application/pdf" and answer.content.startswith(b"%PDF")
+    report = tenant.get(path.replace("passport", "report"), headers={"accept": "application/pdf"})
+    assert report.content == answer.content
     few = tenant.post(PATH, json=ground.body(ground.columns(100))).json()["evaluation_id"]
     assert tenant.get(f"/v1/evaluations/{few}/passport").status_code == 409
 
@@ -289,7 +339,51 @@ def test_usage_counts_what_was_accepted_and_nothing_else(tenant):
     assert found["months"] == [{"month": found["month"], "evaluations": 3}]
 
 
-def test_every_change_leaves_an_audit_entry_that_reaches_the_log(tenant):
+def test_every_change_leaves_an_audit_entry(service, tenant):
+    """Each operation that is no GET, from the route table."""
+    with service.client() as nobody:
+        paths = nobody.get("/openapi.json").json()["paths"]
+    changing = {f"{m.upper()} {path}" for path, methods in paths.items() for m in methods if m != "get"}
+    made = tenant.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()["evaluation_id"]
+    queued = send(tenant, ground.arrow(ground.columns(6000)), ARROW).json()["evaluation_id"]
+    wait(tenant, queued)
+    certificate = tenant.post("/v1/certificates", json={"evaluation_id": made}).json()["certificate"]["id"]
+    tenant.post(f"/v1/certificates/{certificate}/revoke", json={"reason": "a test"})
+    promise = {"model_id": "m", "model_version": "1", "aim": "L1", "data_source": "here"}
+    registration = tenant.post("/v1/preregistrations", json=promise).json()["id"]
+    hook = {"url": "http://127.0.0.1:9/x", "events": ["certificate.issued"]}
+    hook = tenant.post("/v1/webhooks", json=hook).json()["id"]
+    tenant.delete(f"/v1/webhooks/{hook}")
+    key = tenant.post("/v1/auth/api-keys", json={"name": "x", "scopes": ["evaluate"]}).json()["id"]
+    new = {"name": "y", "scopes": ["evaluate"], "replaces": key}
+    new = tenant.post("/v1/auth/api-keys", json=new).json()["id"]
+    tenant.delete(f"/v1/auth/api-keys/{new}")
+    with service.admin as admin:
+        admin.put(f"/v1/organizations/{tenant.organization}/tier", json={"tier": "CRITICAL"})
+    told = [(line["action"], line["subject"]) for line in tenant.get("/v1/audit").json()["items"]]
+    expected = {
+        "POST /v1/evaluate": [
+            ("evaluation.completed", made),
+            ("evaluation.queued", queued),
+            ("evaluation.completed", queued),
+        ],
+        "POST /v1/certificates": [("certificate.issued", certificate)],
+        "POST /v1/certificates/{certificate_id}/revoke": [("certificate.revoked", certificate)],
+        "POST /v1/preregistrations": [("evaluation.registered", registration)],
+        "POST /v1/webhooks": [("webhook.made", hook)],
+        "DELETE /v1/webhooks/{webhook_id}": [("webhook.removed", hook)],
+        "POST /v1/auth/api-keys": [("key.made", key), ("key.made", new), ("key.ending", key)],
+        "DELETE /v1/auth/api-keys/{key_id}": [("key.revoked", new)],
+        "POST /v1/organizations": [("organization.made", tenant.organization)],
+        "PUT /v1/organizations/{organization_id}/tier": [("organization.tier", tenant.organization)],
+    }
+    assert set(expected) == changing
+    for entries in expected.values():
+        for entry in entries:
+            assert told.count(entry) == 1, entry
+
+
+def test_audit_entries_reach_the_log(tenant):
     tenant.post(PATH, json=ground.body({"confidence": [0.9], "correct": [True]}))
     end = time.monotonic() + 20
     while time.monotonic() < end:

@@ -105,20 +105,18 @@ def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[
     """Rows into columns, and whether it is certain that no row has a key twice.
 
     The columns of the first row are looked for. Their keys and texts have so many quotation marks; if the text has no more,
-    no row has any other key, nor one twice. If it has, each key is counted by itself.
+    no row has any other key, nor one twice. If it has, all columns are looked for.
     """
     if not rows:
         raise Problem("invalid", f"{at}: at least one prediction is needed; got none", errors=[(at, "empty")])
-    names = [name for name in OPTIONAL if getattr(rows[0], name) is not None]
-    given = {name: [getattr(row, name) for row in rows] for name in names}
-    marks = 4 * len(rows) + sum(_marks(name, values) for name, values in given.items())
-    single = _plain(text, marks)
-    if not single:
-        given = {name: [getattr(row, name) for row in rows] for name in OPTIONAL}
-        stated = {name: sum(value is not None for value in values) for name, values in given.items()}
-        given = {name: values for name, values in given.items() if stated[name]}
-        stated |= {"confidence": len(rows), "correct": len(rows)}
-        single = b"\\" not in text and all(text.count(_key(name)) == count for name, count in stated.items())
+    given: dict[str, list[Any]] = {}
+    single = False
+    for names in ([name for name in OPTIONAL if getattr(rows[0], name) is not None], OPTIONAL):
+        given = {name: [getattr(row, name) for row in rows] for name in names}
+        single = _plain(text, 4 * len(rows) + sum(_marks(name, values) for name, values in given.items()))
+        if single:
+            break
+    given = {name: values for name, values in given.items() if any(value is not None for value in values)}
 
     def whole(name: str) -> Any:
         values = given.get(name)
@@ -142,10 +140,6 @@ def _marks(name: str, values: list[Any]) -> int:
     """Quotation marks of a field's keys and texts; a row without a value has none."""
     stated = sum(value is not None for value in values)
     return (4 if name in TEXTS else 2) * stated
-
-
-def _key(name: str) -> bytes:
-    return f'"{name.rstrip("_")}"'.encode()
 
 
 def _plain(text: bytes, marks: int) -> bool:
