@@ -5,7 +5,7 @@ import pytest
 
 import epimeter.metrics.point as point
 from epimeter.matrix_scan import scan
-from epimeter.summaries import Bins, ClassBins, MomentBins, fast, hot
+from epimeter.summaries import Bins, ClassBins, FineBins, MomentBins, fast, hot
 from epimeter.summaries.bins import MOMENTS
 from epimeter.summaries.cuts import width_index
 from epimeter.summaries.logarithm import log
@@ -20,6 +20,7 @@ HOT_SCORES = (
     "eo_ratio",
     "spiegelhalter_z",
     "ecd_test",
+    "root_brier_score",
 )
 SHAPES = {
     "uniform": lambda rng, n: rng.random(n),
@@ -29,6 +30,9 @@ SHAPES = {
     "one value": lambda rng, n: np.full(n, 0.3),
     "certain": lambda rng, n: rng.integers(0, 2, n).astype(float),
     "tiny": lambda rng, n: rng.random(n) * 1e-300,
+    "near certainty and a half": lambda rng, n: (
+        rng.choice([0.0, 0.5, 1.0], n) + rng.choice([1, -1], n) * 10.0 ** rng.uniform(-320, -6, n)
+    ).clip(0, 1),
 }
 
 
@@ -77,8 +81,18 @@ def test_null_moments(rows, slowly):
     given = view(*rows)
     quick, slow = MomentBins(15).of(given), slowly(lambda: MomentBins(15).of(view(*rows)))
     assert "hot_moments_15" in given.__dict__
-    for name in MOMENTS:
+    assert (quick.count == slow.count).all()
+    for name in ("weight", "true", "prob", *MOMENTS):
         assert getattr(quick, name) == getattr(slow, name)
+
+
+@pytest.mark.parametrize("bins", [1, 10, 1000])
+@pytest.mark.parametrize("binning", ["width", "mass", "area"])
+def test_finer_sums_of_the_confidence(rows, bins, binning, slowly):
+    quick, slow = FineBins(bins, binning).of(view(*rows)), slowly(lambda: FineBins(bins, binning).of(view(*rows)))
+    assert (quick.count == slow.count).all()
+    assert quick.true == slow.true
+    assert quick.prob == slow.prob
 
 
 @pytest.mark.parametrize("name", HOT_SCORES)
@@ -91,9 +105,7 @@ def test_scores(rows, name, kind, slowly):
     slow = slowly(lambda: recipe.summarise(Binary(*columns)))
     assert quick.n_rows == slow.n_rows
     assert type(quick.total) is type(slow.total)
-    assert quick.total == slow.total if not hasattr(quick.total, "coarse") else quick.total.coarse == slow.total.coarse
-    if hasattr(quick.total, "rest"):
-        assert quick.total.rest == slow.total.rest
+    assert quick.total == slow.total
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -38,6 +38,9 @@ from epimeter.doubts import (
 )
 from epimeter.errors import InputError
 
+HEAVIEST = 1e70
+"""The largest weight, and the smallest one its inverse: third powers of their sums are still numbers."""
+
 Reading = Literal["given", "event", "classes"]
 Floats = NDArray[np.float64]
 
@@ -228,6 +231,8 @@ def weights(values: Any, n_rows: int, name: str = "sample_weight") -> Floats:
     refuse(weight < 0, weight, name, "must not be negative")
     if not weight.any():
         raise InputError(f"{name} must not be all zero", field=name)
+    extreme = (weight > HEAVIEST) | ((weight < 1 / HEAVIEST) & (weight > 0))
+    refuse(extreme, weight, name, f"must be 0 or lie between {1 / HEAVIEST:g} and {HEAVIEST:g}")
     return _frozen(weight)
 
 

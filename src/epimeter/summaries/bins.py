@@ -240,6 +240,8 @@ class MomentBins(Bins):
         else:
             columns["square"] = residual**2
             made = {name: paired.binned(values, part.weight, part.bin, self.bins) for name, values in columns.items()}
+            error = paired.square_error(residual, residual**2) + 2 * residual * lost
+            made["square"] = made["square"] + paired.binned(error, part.weight, part.bin, self.bins)
         return MomentTotals(**vars(base), **made)
 
 

@@ -13,6 +13,9 @@ from epimeter.summaries import fixed
 
 Floats = NDArray[np.float64]
 
+SMALL = 2.0**-30
+"""Products below this, as a share of the largest weight, would lose digits beside it; they are added apart."""
+
 
 @dataclass(frozen=True)
 class Paired:
@@ -62,6 +65,33 @@ def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) ->
     largest = weight.max(initial=0.0)  # of no rows: a chunk may hold nothing but rows of weight zero
     scale = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
     share = weight / scale  # a power of two: exact
+    small = (np.abs(share * values) < SMALL) & (weight != 0) & (values != 0)
+    if not small.any():
+        return _level(share, values, index, n_cells, scale)
+    rest = _by_size(values[small], weight[small], index[small], n_cells)
+    return _level(share[~small], values[~small], index[~small], n_cells, scale) + rest
+
+
+def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
+    """The same for products of any size, level by level: a cell may hold nothing but small ones."""
+    share, power = np.frexp(weight)
+    values, other = np.frexp(values)
+    power = power + other
+    total = Paired(np.zeros(n_cells), np.zeros(n_cells))
+    while len(power):
+        top = power.max()
+        some = power > top - 30
+        here = _level(np.ldexp(share[some], power[some] - top), values[some], index[some], n_cells, 1.0)
+        high = np.ldexp(here.high, top)
+        # A total too small for a double is the smallest one: it must not pass for nothing.
+        high = np.where((high == 0) & (here.high != 0), np.copysign(np.nextafter(0, 1), here.high), high)
+        total = total + Paired(high, np.ldexp(here.low, top))
+        share, values, index, power = share[~some], values[~some], index[~some], power[~some]
+    return total
+
+
+def _level(share: Floats, values: Floats, index: NDArray[Any], n_cells: int, scale: float) -> Paired:
+    """Totals of share * value * scale, where every product is 0 or from SMALL / 2 to 1."""
     product = share * values
     error = product_error(share, values, product)
     coarse = fixed.scaled(product)

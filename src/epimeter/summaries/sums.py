@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.errors import MergeError
+from epimeter.errors import InputError, MergeError
 from epimeter.summaries import fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fine import Fine, Totals, parts
@@ -27,6 +27,9 @@ Indices = NDArray[np.intp]
 
 BLOCK = 1 << 20
 """Numbers put into cells at a time."""
+
+LEAST = 1e-290
+"""Doubles far below this have fewer digits."""
 
 MOST_COLUMNS = 8
 """Rows with more columns than this are not taken apart into atoms: resampling them would fill the memory."""
@@ -91,6 +94,16 @@ class Sums:
         assert self.square is not None
         return np.asarray(self.square.floats())
 
+    def divisor(self, total: float) -> float:
+        """A total to divide by, refused where it has lost its digits; without weights it never has."""
+        if isinstance(self.total, Paired) and 0 < total < LEAST:
+            raise InputError(
+                f"sample_weight is too small beside these probabilities: a sum of their products is below {LEAST:g}. "
+                "Multiply the weights by a power of ten",
+                field="sample_weight",
+            )
+        return total
+
 
 @dataclass(frozen=True)
 class SumsOf(MeanOf):
@@ -109,6 +122,9 @@ class SumsOf(MeanOf):
         rows = self._rows(view)
         n_columns = rows.shape[1]
         if n_columns > MOST_COLUMNS or not (np.abs(rows) < LARGE).all():
+            return None
+        largest = np.abs(rows).max(axis=0)
+        if ((largest > 0) & (largest < fine.TINY)).any():  # nothing but numbers too small for such sums
             return None
         columns: list[NDArray[Any]] = [np.ones(view.n_rows)]
         for values in rows.T:

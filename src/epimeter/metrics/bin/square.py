@@ -15,7 +15,7 @@ from epimeter.limits import Between
 from epimeter.metrics.bin.adaptive import NullSums, null_moments, pearson_tail
 from epimeter.results import Result
 from epimeter.summaries import MomentBins, MomentTotals
-from epimeter.summaries.fine import Totals
+from epimeter.summaries.fine import Fine, Totals
 from epimeter.summaries.paired import less_square
 
 Floats = NDArray[np.float64]
@@ -114,7 +114,8 @@ def l2_ece_ci(
     size, gap = bins.size[some], bins.gap[some]
     share = size / n
     # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
-    inside = np.maximum(less_square(bins.size, bins.square.pair(), residual_sums(bins).pair())[some], 0.0) / size**2
+    inside = less_square(bins.size, bins.square.pair(), residual_sums(bins).pair())[some] / size**2
+    inside = np.where(inside > rounding(bins)[some], inside, 0.0)
     middle = math.fsum(share * gap**2)
     s = math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
     several = size > 1
@@ -142,6 +143,13 @@ def pair_sums(bins: MomentTotals) -> Floats:
     """(sum u)^2 - sum u^2 of each bin: the products of all pairs of different rows. A single row has no pair."""
     pairs = -less_square(np.ones_like(bins.size), bins.square.pair(), residual_sums(bins).pair())
     return np.where((bins.count <= 1) & (bins.size <= 1), 0.0, pairs)
+
+
+def rounding(bins: MomentTotals) -> Floats:
+    """What may be left of the variance inside a bin of one value."""
+    if isinstance(bins.square, Fine):
+        return np.full_like(bins.size, 2.0**-86)
+    return np.asarray(1e-30 * bins.square.floats() / np.where(bins.filled, bins.size, 1.0))
 
 
 def residual_sums(bins: MomentTotals) -> Totals:

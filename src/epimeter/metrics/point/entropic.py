@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
-from epimeter.metrics.point.spiegelhalter import two_sided
+from epimeter.metrics.point.spiegelhalter import from_centre, two_sided
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
@@ -126,7 +126,8 @@ def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
     # Centred at the mean by the row's own sum, so that uniform rows that miss 1 by a rounding have no
     # variance.
     centre = row_dot(prob, score) / row_sum(prob)
-    variance = row_dot(prob, (score - centre[:, None]) ** 2)
+    distance = score - centre[:, None] if isinstance(view, Binary) else from_centre(score, centre)
+    variance = row_dot(prob, distance**2)
     return np.column_stack([entropic_differences(view, variant=variant), expected, variance])
 
 
@@ -159,7 +160,7 @@ def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
 def ecd_test(sums: Sums) -> EntropicTest:
     """Entropic calibration difference against its null mean and variance: z above 0 is over-confident."""
     difference, expected, _ = (float(value) for value in sums.mean)
-    error = math.sqrt(max(0.0, sums.squares[2])) / float(sums.size[0])
+    error = math.sqrt(sums.divisor(max(0.0, sums.squares[2]))) / float(sums.size[0])
     if math.isinf(difference):
         z = math.inf
     else:

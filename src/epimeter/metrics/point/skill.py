@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.doubts import check_finite, numbers, refuse
 from epimeter.errors import InputError
-from epimeter.metrics.point.brier import square_errors
 from epimeter.metrics.point.distance import row_absolute_errors
 from epimeter.metrics.point.likelihood import log_losses
 from epimeter.metrics.point.ordinal import ranked_squares
 from epimeter.metrics.point.power import spherical
 from epimeter.summaries import Rows
+from epimeter.summaries.rowwise import row_dot
 from epimeter.summaries.sums import row_mean
-from epimeter.views import Multiclass, View
+from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,6 @@ class Rule(NamedTuple):
 
 
 RULES = {
-    "brier_score": Rule(square_errors, 0.0),  # the divisor of the Brier score cancels
     "nll": Rule(log_losses, 0.0),
     "rps": Rule(ranked_squares, 0.0),
     "mae": Rule(row_absolute_errors, 0.0),
@@ -43,7 +42,7 @@ RULES = {
 
 def skill(forecast: View, reference: Any, rule: Rule) -> float:
     """(S(r) - S(c)) / (S(r) - S*)."""
-    other = reference_forecast(forecast, reference)
+    other = reference_forecast(forecast, reference).classes
     reached = row_mean(rule.score(forecast), forecast.weight) - rule.perfect
     start = row_mean(rule.score(other), forecast.weight) - rule.perfect
     if math.isinf(reached):
@@ -53,8 +52,53 @@ def skill(forecast: View, reference: Any, rule: Rule) -> float:
     return 1 - reached / start
 
 
-def reference_forecast(forecast: View, reference: Any) -> Multiclass:
-    """The reference as a forecast for the same rows, one probability a class.
+def brier_skill(forecast: View, reference: Any) -> float:
+    """1 - BS(c) / BS(r); the divisor of the Brier score cancels, and tiny scores are compared to their last digits."""
+    reached = mean_square(_deviations(forecast), forecast.weight)
+    if reference is None:
+        share = class_frequencies(forecast)
+        others, top = 1 - share, int(share.argmax())
+        others[top] = math.fsum(np.delete(share, top))  # the others may be too few for 1 - f
+        start = Scaled(math.fsum(share * others), 1.0)  # sum f_k (1 - f_k)
+    else:
+        start = mean_square(_deviations(reference_forecast(forecast, reference)), forecast.weight)
+    if start.mean == 0:
+        return math.nan if reached.mean == 0 else -math.inf
+    sizes = reached.size / start.size
+    return 1 - reached.mean / start.mean * sizes * sizes
+
+
+class Scaled(NamedTuple):
+    """A mean square: `mean` times the square of `size`."""
+
+    mean: float
+    size: float
+
+
+def mean_square(deviations: Floats, weight: Floats | None) -> Scaled:
+    """Mean over the rows of the sum of squares, in units of the largest, whose square might be no number."""
+    if weight is not None:
+        deviations, weight = deviations[weight > 0], weight[weight > 0]
+    largest = float(np.abs(deviations).max())
+    if largest == 0:
+        return Scaled(0.0, 1.0)
+    size = 2.0 ** math.floor(math.log2(largest))  # a power of two: exact
+    parts = deviations / size
+    return Scaled(row_mean(row_dot(parts, parts), weight), size)
+
+
+def _deviations(forecast: View) -> Floats:
+    """Forecast minus outcome of each class; those of a vector without forming 1 - p."""
+    if isinstance(forecast, Binary):
+        excess = forecast.prob.astype(np.float64) - forecast.true
+        return np.column_stack([-excess, excess])
+    excess = forecast.prob.astype(np.float64)
+    excess[np.arange(len(excess)), forecast.true] -= 1
+    return excess
+
+
+def reference_forecast(forecast: View, reference: Any) -> View:
+    """The reference as a forecast for the same rows.
 
     None is the class frequencies themselves, a number the probability of class 1, K numbers the same
     probabilities for every row, N numbers or an (N, K) matrix a forecast of its own for each row.
@@ -67,12 +111,10 @@ def reference_forecast(forecast: View, reference: Any) -> Multiclass:
     if ((given < 0) | (given > 1)).any():
         worst = given[(given < 0) | (given > 1)].flat[0]
         raise InputError(f"reference must lie in [0, 1]; got {worst:g}", field="reference")
-    if given.shape == ():
-        given = np.array([1 - given, given])
-        shape_fits = n_classes == 2
-    elif given.shape == (n_rows,):  # before (K,): with as many rows as classes it is a forecast per row
-        given = np.column_stack([1 - given, given])
-        shape_fits = n_classes == 2
+    if given.shape in ((), (n_rows,)):  # before (K,): with as many rows as classes it is a forecast per row
+        if n_classes == 2:
+            return Binary(forecast.true.astype(np.uint8), np.broadcast_to(given, n_rows), forecast.weight)
+        shape_fits = False
     else:
         shape_fits = given.shape in ((n_classes,), (n_rows, n_classes))
     if not shape_fits:
@@ -107,7 +149,7 @@ REFERENCES = {"r": "reference forecast, the class frequencies of the data by def
 @metric(
     title="Brier skill score",
     family="point",
-    reads=Rows("classes"),
+    reads=Rows("given"),
     range=(None, 1.0),
     direction="higher",
     proper="no",
@@ -130,13 +172,13 @@ def brier_skill_score(view: View, *, reference: Any = None) -> float:
         class probabilities. An (N,) or (N, K) array: a forecast per row; N numbers are read so even when K =
         N.
     """
-    return skill(view, reference, RULES["brier_score"])
+    return brier_skill(view, reference)
 
 
 @metric(
     title="Skill score of a scoring rule",
     family="point",
-    reads=Rows("classes"),
+    reads=Rows("given"),
     range=(None, 1.0),
     direction="higher",
     proper="no",
@@ -163,4 +205,4 @@ def skill_score(
     reference
         As in brier_skill_score.
     """
-    return skill(view, reference, RULES[metric])
+    return brier_skill(view, reference) if metric == "brier_score" else skill(view.classes, reference, RULES[metric])

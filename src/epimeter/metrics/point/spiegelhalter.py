@@ -16,6 +16,8 @@ from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpiegelhalterTest(Result):
@@ -26,7 +28,7 @@ class SpiegelhalterTest(Result):
 
 
 @in_hot_loop("excess", "null_variance", "impossible")
-def standardised_parts(view: View) -> NDArray[np.float64]:
+def standardised_parts(view: View) -> Floats:
     """Excess of the Brier score over its expectation, its null variance, whether the impossible happened."""
     impossible = view.picked == 0
     if isinstance(view, Binary):
@@ -38,8 +40,15 @@ def standardised_parts(view: View) -> NDArray[np.float64]:
     # sum c^3 - (sum c^2)^2 is the variance of c_y under the forecast. Centred it vanishes for uniform rows,
     # also for those that miss 1 by a rounding; the raw difference leaves noise.
     centre = square / row_sum(prob)
-    variance = row_dot(prob, (prob - centre[:, None]) ** 2)
+    variance = row_dot(prob, from_centre(prob, centre) ** 2)
     return np.column_stack([2 * (square - view.picked), 4 * variance, impossible])
+
+
+def from_centre(values: Floats, centre: Floats) -> Floats:
+    """Distance of every entry from the centre of its row; nothing where only the rounding of a mean is left."""
+    distance = values - centre[:, None]
+    noise = 2 * values.shape[1] * np.finfo(np.float64).eps * np.abs(centre)
+    return np.where(np.abs(distance) <= noise[:, None], 0.0, distance)
 
 
 @metric(
@@ -68,7 +77,7 @@ def spiegelhalter_z(sums: Sums) -> SpiegelhalterTest:
     excess, _, impossible = sums.totals
     variance = sums.squares[1]
     if variance > 0:
-        z = float(excess / math.sqrt(variance))
+        z = float(excess / math.sqrt(sums.divisor(variance)))
     else:  # nothing but certain and uniform rows: only an outcome that was ruled out says anything
         z = math.inf if impossible > 0 else math.nan
     return SpiegelhalterTest(z=z, p_value=two_sided(z))

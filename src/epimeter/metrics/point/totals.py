@@ -95,7 +95,7 @@ def eo_ratio(sums: Sums) -> float:
     expected, observed, said = (float(total) for total in sums.totals)
     if observed == 0:
         return math.inf if said > 0 else math.nan
-    return expected / observed
+    return sums.divisor(expected) / observed
 
 
 @metric(
@@ -120,4 +120,4 @@ def oe_ratio(sums: Sums) -> float:
         return 0.0 if said > 0 else math.nan
     if expected == 0:
         return math.inf
-    return observed / expected
+    return observed / sums.divisor(expected)
