@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from epimeter.store import Store, evaluations, idempotency, jobs, journal, organizations, registry, signals
+from epimeter.store import Store, evaluations, idempotency, jobs, journal, leases, organizations, registry, signals
 from epimeter.store.engine import StoreError
 from epimeter.store.migrations import migrate, revision
 from epimeter.store.moments import SECOND, micros, moment, month_of, new_id, now, written
@@ -79,7 +79,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         assert found["attempt_logged"] == 0
         assert evaluations.kept_rows(db, "eval_1") == b"x"
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
-        assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0]
+        assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
     for target in ("0002", "0001", "0003", "0001"):
         migrate(empty, target)
@@ -200,6 +200,50 @@ def test_an_abandoned_idempotency_key_is_taken_over_and_the_late_answer_is_not_k
         assert idempotency.forget(db, late + 9 * idempotency.LIFE) == 1
 
 
+def test_a_clock_that_is_set_back_leaves_no_lease_that_outlives_its_time(store):
+    """Leases and claims of the future are no leases: each is taken up at once, and the first holder's result is refused."""
+    hour, future = 3600 * SECOND, now()
+    past = future - hour
+    with store.writing() as db:
+        evaluations.add(db, **evaluation("eval_1"))
+        job = jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=future)
+        assert jobs.claim(db, "one", future)["id"] == job
+        waits = jobs.add(db, organization="org_a", kind="evaluate", subject="x", at=future)
+    with store.writing() as db:
+        assert {jobs.claim(db, "two", past)["id"], jobs.claim(db, "two", past)["id"]} == {job, waits}
+        assert jobs.claim(db, "three", past + 1) is None
+        assert not jobs.finish(db, job, "one", past) and jobs.finish(db, job, "two", past)
+        mine = {"organization": "org_a", "path": "/p", "key": "k", "fingerprint": b"f"}
+        assert idempotency.claim(db, **mine, holder="one", at=future) is None
+        assert idempotency.claim(db, **mine, holder="two", at=past) is None
+        assert idempotency.claim(db, **mine, holder="three", at=past + 1)["holder"] == "two"
+        wanted = {"organization_name": "A", "system_id": "s", "domain": "general", "organization": "org_a"}
+        said = [registry.claim(db, evaluation="eval_1", **wanted, at=at)[0] for at in (future, past, past + 1)]
+        assert said == ["ours", "left", "theirs"]
+        # Numbers never went by the clock.
+        assert [evaluations.next_attempt(db, "org_a", "s") for _ in range(2)] == [1, 2]
+        assert evaluations.count_use(db, "org_a", "2026-12", 1) == 1
+        assert evaluations.count_use(db, "org_a", "2026-11", 1) == 1
+        assert evaluations.count_use(db, "org_a", "2026-12", 1) is None
+
+
+def test_a_window_forgets_requests_of_the_future(store, monkeypatch):
+    """In memory because its clock only goes forward, in PostgreSQL because they are dropped."""
+    from epimeter.service import rates
+
+    made = rates.DatabaseStorage(store) if store.postgres else rates.MemoryStorage()
+    assert [made.acquire_entry("k", 2, 60) for _ in range(3)] == [True, True, False]
+    if store.postgres:
+        with store.writing() as db:
+            db.execute(text("UPDATE hits SET at = at + 3600"))
+    else:
+        begun = time.monotonic()
+        monkeypatch.setattr(rates.time, "time", lambda: 0.0)
+        monkeypatch.setattr(rates.time, "monotonic", lambda: begun + 61)
+    assert [made.acquire_entry("k", 2, 60) for _ in range(3)] == [True, True, False]
+    assert made.get_moving_window("k", 2, 60)[1] == 2
+
+
 def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
     data = bytes(range(256)) * 10_000
     with store.writing() as db:
@@ -224,6 +268,23 @@ def test_journal_entries_are_carried_in_order(store):
         assert [row["subject"] for row in journal.uncarried(db, 9)] == ["3", "4"]
         assert [row["log_index"] for row in journal.page(db, "org_a", None, 9)] == [None, None, 12, 11, 10]
         assert journal.page(db, "org_b", None, 9) == []
+
+
+def test_what_a_dead_process_left_behind_is_free_at_once(store):
+    at = now()
+    mine = {"organization": "org_a", "path": "/p", "key": "k", "fingerprint": b"f"}
+    wanted = {"organization_name": "A", "system_id": "s", "domain": "general", "organization": "org_a"}
+    with store.writing() as db:
+        evaluations.add(db, **evaluation("eval_1"))
+        jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=at)
+        jobs.claim(db, "dead", at)
+        idempotency.claim(db, **mine, holder="dead", at=at)
+        registry.claim(db, evaluation="eval_1", **wanted, at=at)
+        assert jobs.claim(db, "two", at) is None
+        leases.lapse(db)
+        assert jobs.claim(db, "two", at)["attempts"] == 2
+        assert idempotency.claim(db, **mine, holder="two", at=at) is None
+        assert registry.claim(db, evaluation="eval_1", **wanted, at=at)[0] == "left"
 
 
 def test_moments():

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from epimeter.service.access import Caller
 from epimeter.service.problems import Problem
 from epimeter.store import Store, idempotency
-from epimeter.store.moments import new_id, now
+from epimeter.store.moments import SECOND, new_id, now
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -46,7 +46,8 @@ def once(request: Request, store: Store, caller: Caller, fingerprint: bytes, pre
         "holder": new_id("", 20),
     }
     with store.writing() as db:
-        found = idempotency.claim(db, **mine, fingerprint=fingerprint, at=now())
+        lease = int(request.app.state.settings.request_lease * SECOND)
+        found = idempotency.claim(db, **mine, fingerprint=fingerprint, at=now(), lease=lease)
     if found is not None:
         return _replayed(found, fingerprint)
     try:

@@ -23,7 +23,7 @@ from epimeter.service.kept_rows import unpacked_columns
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import CertificateRequest, CertificateState, Evaluation, Facts
 from epimeter.store import evaluations, journal, registry
-from epimeter.store.moments import micros, now
+from epimeter.store.moments import SECOND, micros, now
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
 
@@ -40,7 +40,7 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
     facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
     # 2.
     with state.store.writing(durable=True) as db:
-        ours, claim = registry.claim(
+        claim, entry = registry.claim(
             db,
             evaluation=number,
             organization=caller.organization,
@@ -48,15 +48,16 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
             system_id=facts.model_id,
             domain=facts.domain,
             at=now(),
+            patience=int(state.settings.request_lease * SECOND),
         )
-    if claim["id"] is not None:
-        return claim["id"], state.ledger.registry.certificate(claim["id"]), False
-    if not ours:
+    if entry["id"] is not None:
+        return entry["id"], state.ledger.registry.certificate(entry["id"]), False
+    if claim == "theirs":
         raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
     # 3.
     report = bytes(row["result"])
     try:
-        data = state.ledger.issued_for(report)
+        data = state.ledger.issued_for(report) if claim == "left" else None
         if data is None:
             data = _certified(state, caller, wanted, row, facts, report)  # 4.
     except InputError as refusal:

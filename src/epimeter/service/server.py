@@ -25,7 +25,7 @@ from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
 from epimeter.service.wire import HEADERS_SIZE, Wire
-from epimeter.store import Store, journal, organizations
+from epimeter.store import Store, journal, leases, organizations
 from epimeter.store.migrations import migrate
 from epimeter.store.moments import moment, new_id, now
 from epimeter.summaries import fast
@@ -52,6 +52,9 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
         try:
             store.wait(30)
             migrate(store)
+            if not store.postgres:
+                with store.writing() as db:
+                    leases.lapse(db)
             ledger = Ledger(settings.folder / "registry", settings.address, secrets.passphrase)
             if settings.issuer not in (None, ledger.registry.issuer):
                 raise SettingsError(

@@ -53,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Threads that do jobs; 0 leaves them to other processes."""
     job_lease: Seconds = 30.0
     """How long a job is a silent worker's before another takes it up."""
+    request_lease: Seconds = 120.0
+    """How long a request that its process did not end keeps its idempotency key, or the right to issue."""
     max_json: Whole = 16 * MIB
     """Largest whole JSON document, unpacked."""
     max_body: Whole = 256 * MIB

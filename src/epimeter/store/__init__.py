@@ -9,6 +9,7 @@
 | evaluations     | evaluations, attempts, the monthly quota, the rows kept for a certificate |
 | idempotency     | answers given before, by idempotency key                                 |
 | jobs            | work to do, under a lease                                                |
+| leases          | what a process that died left behind                                     |
 | journal         | the audit entries                                                        |
 | registry        | certificates, pre-registrations, statuses                                |
 | signals         | the signals of ERS 5.2                                                   |

@@ -18,18 +18,26 @@ LEASE = 120 * SECOND
 
 
 def claim(
-    db: Connection, *, organization: str, path: str, key: str, fingerprint: bytes, holder: str, at: int
+    db: Connection,
+    *,
+    organization: str,
+    path: str,
+    key: str,
+    fingerprint: bytes,
+    holder: str,
+    at: int,
+    lease: int = LEASE,
 ) -> RowMapping | None:
     """Take a key for this request; None when it is ours, else what stands there."""
     mine = {"organization": organization, "path": path, "key": key}
-    fresh = {"fingerprint": fingerprint, "holder": holder, "created_at": at, "lease_until": at + LEASE}
+    fresh = {"fingerprint": fingerprint, "holder": holder, "created_at": at, "lease_until": at + lease}
     made = upsert(db, idempotency).values(**mine, **fresh).on_conflict_do_nothing().returning(idempotency.c.key)
     if db.execute(made).first() is not None:
         return None
     row = db.execute(select(idempotency).where(*_is(mine)).with_for_update()).mappings().one()
     outlived = row["created_at"] < at - LIFE
     # A lease that ends later than any given now was given before the clock was set back.
-    lapsed = not at <= row["lease_until"] <= at + LEASE
+    lapsed = not at <= row["lease_until"] <= at + max(lease, LEASE)
     abandoned = row["status"] is None and lapsed and bytes(row["fingerprint"]) == fingerprint
     if outlived or abandoned:
         db.execute(update(idempotency).where(*_is(mine)).values(**fresh, status=None, body=None, location=None))

@@ -7,6 +7,8 @@ for. A claim without an id is one whose process died; whoever claims it next loo
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from epimeter.store.evaluations import upsert
@@ -14,6 +16,8 @@ from epimeter.store.moments import SECOND
 from epimeter.store.tables import certificates, preregistrations
 
 PATIENCE = 120 * SECOND
+Claim = Literal["ours", "left", "theirs"]
+"""Ours: nobody had it. Left: its process died, and perhaps it was issued. Theirs: another has it, or it is issued."""
 
 
 def claim(
@@ -25,18 +29,21 @@ def claim(
     system_id: str,
     domain: str,
     at: int,
-) -> tuple[bool, RowMapping]:
-    """Take the right to issue; True when it is ours now, and the row as it stands."""
+    patience: int = PATIENCE,
+) -> tuple[Claim, RowMapping]:
+    """Take the right to issue, and the row as it stands."""
     values = {"organization": organization, "organization_name": organization_name, "system_id": system_id}
     made = upsert(db, certificates).values(evaluation=evaluation, domain=domain, claimed_at=at, **values)
-    ours = db.execute(made.on_conflict_do_nothing().returning(certificates.c.evaluation)).first() is not None
+    fresh = db.execute(made.on_conflict_do_nothing().returning(certificates.c.evaluation)).first() is not None
     row = db.execute(select(certificates).where(certificates.c.evaluation == evaluation).with_for_update())
     found = row.mappings().one()
-    fresh = abs(found["claimed_at"] - at) <= PATIENCE  # a claim of the future: the clock was set back
-    if not ours and found["id"] is None and not fresh:
-        db.execute(update(certificates).where(certificates.c.evaluation == evaluation).values(claimed_at=at))
-        ours = True
-    return ours, found
+    if fresh:
+        return "ours", found
+    recent = abs(found["claimed_at"] - at) <= patience  # a claim of the future: the clock was set back
+    if found["id"] is not None or recent:
+        return "theirs", found
+    db.execute(update(certificates).where(certificates.c.evaluation == evaluation).values(claimed_at=at))
+    return "left", found
 
 
 def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: int, expires_at: int) -> None:
