@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.test_scale import same
 
 from epimeter.errors import InputError
 from epimeter.scale import looped, odd_rows, packed_cells, score_loops
@@ -16,6 +15,7 @@ from epimeter.summaries import fast
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.logarithm import log
 from epimeter.views import view
+from test_scale import same
 
 N = 40_000
 

@@ -9,6 +9,8 @@ import pytest
 
 from epimeter.errors import ReadError
 from epimeter.scale import page_loops, pages, parquet, scan
+from epimeter.scale.files import packed
+from epimeter.scale.scan import summarised
 from epimeter.summaries import fast
 
 N = 50_000
@@ -206,3 +208,56 @@ def test_a_file_cut_off_while_it_is_read_is_a_sentence(tmp_path):
     path.write_bytes(path.read_bytes()[:100_000])
     with pytest.raises(ReadError, match=r"row group 0 of x\.parquet is damaged or was cut off"):
         list(parquet.decoded(file, 0, wanted, 0, 0))
+
+
+SLICE_WAYS = {
+    **WAYS,
+    "a dictionary that is given up": {"dictionary_pagesize_limit": 500, "data_page_size": 3_000},
+    "zstd": {"compression": "zstd"},
+}
+
+
+@pytest.mark.parametrize("kind", ["text", "large text", "categories", "with holes", "numbers", "days"])
+@pytest.mark.parametrize("way", SLICE_WAYS)
+def test_slices_straight_from_pages_are_those_of_pyarrow(tmp_path, way, kind, monkeypatch):
+    monkeypatch.setattr(parquet, "GROUPED", 20_000)
+    fast.load()
+    rng, rows = np.random.default_rng(4), columns()
+    code = rng.integers(0, 90, N)
+    words = np.array([f"modèle-{k}" for k in range(90)])[code]
+    by = {
+        "text": lambda: pa.array(words),
+        "large text": lambda: pa.array(words, pa.large_string()),
+        "categories": lambda: pa.array(words).dictionary_encode(),
+        "with holes": lambda: pa.array(words, mask=code == 17),
+        "numbers": lambda: pa.array(code),
+        "days": lambda: pa.array(code.astype("int32"), pa.date32()),
+    }[kind]()
+    table = pa.table({"confidence": rows["double"], "correct": rows["bool"], "model": by})
+    pq.write_table(table, tmp_path / "x.parquet", **SLICE_WAYS[way])
+    found, sound = (
+        packed(summarised(tmp_path / "x.parquet", ["ece"], by="model", skip_damaged=skip)) for skip in (False, True)
+    )
+    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    expected = summarised(tmp_path / "x.parquet", ["ece"], by="model")
+    assert len(expected.shares) == 90 and found == sound == packed(expected)
+
+
+def test_a_dictionary_that_names_a_slice_twice_is_one_slice():
+    fast.load()
+    rng, rows = np.random.default_rng(5), columns()
+    twice = pa.DictionaryArray.from_arrays(rng.integers(0, 3, N).astype(np.int32), pa.array(["a", "b", "a"]))
+    table = pa.table({"confidence": rows["double"], "correct": rows["bool"], "model": twice})
+    plain = table.set_column(2, "model", twice.cast(pa.string()))
+    found, expected = scan(table, by="model"), scan(plain, by="model")
+    assert {value: found[value].to_dict() for value in found} == {value: expected[value].to_dict() for value in found}
+
+
+@pytest.mark.parametrize("octets", [b"\x05\0\0\0abc", b"\x02\0\0\0ab\x09", b"\xff\xff\xff\xffabcd"])
+def test_a_dictionary_that_ends_within_a_word_is_broken(octets):
+    column = pages.Column.__new__(pages.Column)
+    column.dictionary = np.frombuffer(octets, np.uint8)
+    column.state = np.zeros(page_loops.STATES, np.int64)
+    column.state[page_loops.OCTETS], column.state[page_loops.ENTRIES] = len(octets), 2
+    with pytest.raises(pages.Broken):
+        column.words()

@@ -183,7 +183,7 @@ class Looped:
             self._add_cells(true, prob, start, slot)
         if self.plain is not None or self.logs is not None:
             self._add_scores(true, prob, start, slot, run_ends, run_odd)
-        self.rows[slot] += np.diff(start)
+        np.add.at(self.rows, slot, np.diff(start))  # a dictionary may name a slice twice
         return True
 
     def _add_scores(
@@ -220,7 +220,7 @@ class Looped:
             true, prob, start = some_true, some_prob, some_start
         if self.plain is not None:
             score_loops.add_plain(true, prob, start, slot, run_ends, self.light, self.plain, self.counts)
-            self.plain_rows[slot] += np.diff(start)
+            np.add.at(self.plain_rows, slot, np.diff(start))
         if self.logs is not None:
             score_loops.add_logarithmic(
                 true, prob, start, slot, run_ends, self.light, self.logs, self.log_rows, self.certain

@@ -20,7 +20,7 @@ _SHORT = 256
 """Runs shorter than this are not worth four tables."""
 _TILE = 1 << 13
 """Rows grouped at a time."""
-_VECTOR = 16
+_VECTOR = 8
 """Rows that a compiled loop takes at once; what is left over costs it many times more a row."""
 JOINT = 256
 """Groups that one byte can tell apart."""

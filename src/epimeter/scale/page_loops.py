@@ -14,9 +14,9 @@ from numba import njit
 
 DONE, MORE, GROW_PAGE, GROW_CODES, GROW_DICTIONARY, NOT_PLAIN, BROKEN = range(7)
 """How a call ended: all that was wanted; a longer window is needed; a buffer is too small; left to pyarrow; damaged."""
-AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED = range(11)
+AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED, OCTETS = range(12)
 """The state of a column between calls: see `fill`."""
-STATES = 11
+STATES = 12
 KIND, SIZE, COMPRESSED_SIZE, CRC, HAS_CRC, VALUES, ENCODING, NULLS, DEFINITION, REPETITION, COMPRESSED = range(11)
 """What a page header says."""
 FIELDS = 11
@@ -264,19 +264,20 @@ def snappy(data, out, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def fill(window, page, codes, dictionary, entries, out, octets, want, state, header, packed, nullable, boolean):  # type: ignore[no-untyped-def]
+def fill(window, page, codes, dictionary, entries, out, octets, want, state, header, packed, nullable, boolean, words):  # type: ignore[no-untyped-def]
     """Fill `out` up to `want` values from the pages in `window`; gives back how it ended.
 
     `page` holds the present page unpacked, `codes` its values where they are coded, `dictionary` what codes stand for;
     `octets` and `entries` are `out` and `dictionary` as bytes. In `state`: AT and END of what is unread in the window,
     WHOLE if it reaches the end of the column, LEFT values in pages not begun, PAGE values and CURSOR in the present one.
+    Of `words` the codes are given, and the dictionary is left as OCTETS of its page.
     """
     width = np.int64(out.itemsize)
     while state[FILLED] < want:
         if state[PAGE] == 0:
             if state[LEFT] <= 0:
                 return DONE
-            ended = _open(window, page, codes, entries, width, state, header, packed, nullable, boolean)
+            ended = _open(window, page, codes, entries, width, state, header, packed, nullable, boolean, words)
             if ended != DONE:
                 return ended
             continue
@@ -285,6 +286,9 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
         if state[CODED] and boolean:
             for i in range(count):
                 octets[done + i] = codes[cursor + i]
+        elif words:
+            for i in range(count):
+                out[done + i] = codes[cursor + i]
         elif state[CODED]:
             for i in range(count):
                 out[done + i] = dictionary[codes[cursor + i]]
@@ -300,7 +304,7 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
 
 
 @njit(nogil=True, cache=True)
-def _open(window, page, codes, entries, width, state, header, packed, nullable, boolean):  # type: ignore[no-untyped-def]
+def _open(window, page, codes, entries, width, state, header, packed, nullable, boolean, words):  # type: ignore[no-untyped-def]
     """Unpack the next page; nothing is consumed unless it ends with DONE."""
     at, end = state[AT], state[END]
     used = page_header(window[at : min(end, at + LONGEST_HEADER)], header)
@@ -338,13 +342,14 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
     if kind == _DICTIONARY:
         if boolean or encoding not in (_PLAIN, _PLAIN_DICTIONARY):
             return NOT_PLAIN
-        if n < 0 or n > size or n * width > size:
+        octets = size if words else n * width
+        if n < 0 or n > size or octets > size:
             return BROKEN
-        if n * width > len(entries):
-            state[NEED] = n
+        if octets > len(entries):
+            state[NEED] = octets if words else n
             return GROW_DICTIONARY
-        _copy(page[: n * width], entries)
-        state[ENTRIES] = n
+        _copy(page[:octets], entries)
+        state[ENTRIES], state[OCTETS] = n, octets
         state[AT] = at + used + length
         return DONE
     if n <= 0 or n > state[LEFT]:
@@ -361,7 +366,7 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
             return NOT_PLAIN if present == 0 else BROKEN
         start = 4 + levels
     coded = np.int64(0)
-    if encoding == _PLAIN:
+    if encoding == _PLAIN and not words:
         if start + ((n + 7) // 8 if boolean else n * width) > size:
             return BROKEN
     elif (encoding == _RLE and boolean) or (encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) and state[ENTRIES] >= 0):

@@ -25,6 +25,7 @@ TYPES = {"DOUBLE": np.float64, "FLOAT": np.float32, "INT32": np.int32, "INT64": 
 CODECS = {"UNCOMPRESSED": False, "SNAPPY": True}
 ARROW = frozenset({"double", "float", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 """Arrow types whose values are the physical ones as they stand."""
+WORDS = frozenset({"string", "large_string"})
 
 
 class NotPlain(Exception):
@@ -47,16 +48,19 @@ class Chunk:
     nullable: bool
 
     @classmethod
-    def of(cls, metadata: Any, schema: Any, group: int, name: str) -> Chunk:
-        """The column of that name; NotPlain when it is not one of the plain kinds."""
+    def of(cls, metadata: Any, schema: Any, group: int, name: str, words: bool = False) -> Chunk:
+        """The column of that name; NotPlain when it is not one of the plain kinds, or with `words` not text."""
         place = schema.names.index(name)
-        if str(schema.types[place]) not in ARROW:
+        kind = schema.types[place]
+        if words and str(kind).startswith("dictionary"):
+            kind = kind.value_type
+        if str(kind) not in (WORDS if words else ARROW):
             raise NotPlain
         found = metadata.schema.column(place) if len(metadata.schema) == len(schema.names) else None
         if found is None or found.path != name or found.max_repetition_level or found.max_definition_level > 1:
             raise NotPlain  # nested columns elsewhere shift the places
         column = metadata.row_group(group).column(place)
-        if column.compression not in CODECS or column.physical_type not in TYPES:
+        if column.compression not in CODECS or column.physical_type not in ({"BYTE_ARRAY"} if words else TYPES):
             raise NotPlain
         start = column.data_page_offset
         if column.has_dictionary_page and column.dictionary_page_offset:
@@ -71,8 +75,13 @@ class Chunk:
         )
 
     @property
+    def words(self) -> bool:
+        """Whether it is text, of which codes are read."""
+        return self.physical == "BYTE_ARRAY"
+
+    @property
     def dtype(self) -> Any:
-        return TYPES[self.physical]
+        return np.int32 if self.words else TYPES[self.physical]
 
 
 class _Buffers(threading.local):
@@ -101,7 +110,8 @@ class Column:
         self.window = _buffers.get(f"{name} window", WINDOW)
         self.page = _buffers.get(f"{name} page", WINDOW)
         self.codes = _buffers.get(f"{name} codes", 1 << 15, np.int32)
-        self.dictionary = _buffers.get(f"{name} dictionary", 1 << 15, chunk.dtype)
+        self.entry = np.uint8 if chunk.words else chunk.dtype
+        self.dictionary = _buffers.get(f"{name} dictionary", 1 << 15, self.entry)
         self.header = np.zeros(loops.FIELDS, np.int64)
         self.state = np.zeros(loops.STATES, np.int64)
         self.state[loops.LEFT], self.state[loops.ENTRIES] = chunk.n_values, -1
@@ -139,6 +149,7 @@ class Column:
                 chunk.packed,
                 chunk.nullable,
                 chunk.physical == "BOOLEAN",
+                chunk.words,
             )
             if ended == loops.DONE:
                 return int(state[loops.FILLED])
@@ -150,8 +161,22 @@ class Column:
             elif ended == loops.GROW_CODES:
                 self.codes = _buffers.get(f"{self.name} codes", need, np.int32)
             elif ended == loops.GROW_DICTIONARY:
-                self.dictionary = _buffers.get(f"{self.name} dictionary", need, chunk.dtype)
+                self.dictionary = _buffers.get(f"{self.name} dictionary", need, self.entry)
             elif ended == loops.NOT_PLAIN:
                 raise NotPlain
             else:
                 raise Broken("a page is not what its header says")
+
+    def words(self) -> list[str]:
+        """What the codes stand for."""
+        octets, at, found = self.dictionary[: int(self.state[loops.OCTETS])].tobytes(), 0, []
+        for _ in range(int(self.state[loops.ENTRIES])):
+            end = at + 4 + int.from_bytes(octets[at : at + 4], "little")
+            if at + 4 > len(octets) or end > len(octets):
+                raise Broken("a dictionary is not what its header says")
+            try:
+                found.append(octets[at + 4 : end].decode())
+            except UnicodeDecodeError:
+                raise NotPlain from None
+            at = end
+        return found

@@ -16,12 +16,12 @@ from epimeter.errors import ReadError
 from epimeter.readers.wording import brief, clean
 from epimeter.scale.columns import Wanted, of_schema, piece_of, sliced
 from epimeter.scale.passage import Damaged, Job
-from epimeter.scale.piece import Piece
+from epimeter.scale.piece import Coded, Piece
 from epimeter.summaries import fast
 
 STRETCH = 1 << 16
 """Rows taken from pages at a time: they stay in the cache of a core."""
-GROUPED = 1 << 18
+GROUPED = 1 << 20
 """The same where rows are grouped by slice: the run of a slice is to be long."""
 BATCH = 1 << 20
 """Rows decoded at a time: a row group of usual size at once, a larger one in parts."""
@@ -153,11 +153,11 @@ def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> I
         raise pages.NotPlain
     stretch = STRETCH if columns.by is None else GROUPED
     said, came = (np.empty(min(stretch, chunk.n_values), chunk.dtype) for chunk in chunks)
-    slices = _slices(file, group, columns.by, len(said)) if columns.by is not None else repeat(file.slices)
     with faults(where):
         handle = os.open(file.path, os.O_RDONLY)
     try:
         left, right = pages.Column(handle, chunks[0], "said"), pages.Column(handle, chunks[1], "came")
+        slices = repeat(file.slices) if columns.by is None else _slices(file, group, columns.by, handle, len(said))
         while n_rows := left.fill(said):
             if right.fill(came) != n_rows:
                 raise pages.Broken
@@ -167,15 +167,34 @@ def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> I
                     raise pages.NotPlain  # the readers say which row is at fault
                 true = true.astype(np.uint8)
             value = next(slices)
+            if columns.by is not None and len(value.code) != n_rows:
+                raise pages.NotPlain  # pyarrow cuts batches elsewhere where a dictionary changes
             yield Piece(true=true, prob=said[:n_rows], slices=value, source=file.name, first=first, order=order)
             first, order = first + n_rows, order + n_rows
     finally:
         os.close(handle)
 
 
-def _slices(file: File, group: int, by: str, size: int) -> Iterator[Any]:
-    """The slices of each `size` rows."""
+def _slices(file: File, group: int, by: str, handle: int, size: int) -> Iterator[Any]:
+    """The slices of each `size` rows: codes straight from the pages of a text, else by pyarrow."""
+    from epimeter.scale import pages
+
+    done = 0
+    try:
+        chunk = pages.Chunk.of(file.metadata, file.schema, group, by, words=True)
+        column, known = pages.Column(handle, chunk, "by"), None
+        code = np.empty(min(size, chunk.n_values), np.int32)
+        while n_rows := column.fill(code):
+            known = known or column.words()
+            yield Coded(code=code[:n_rows], values=known)
+            done += n_rows
+        return
+    except (pages.NotPlain, pages.Broken):
+        pass
     for batch in _batches(file, group, [by], by, size):
+        if done >= batch.num_rows:  # both ways cut the rows alike
+            done -= batch.num_rows
+            continue
         yield sliced(batch.column(by))
 
 

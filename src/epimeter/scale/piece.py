@@ -74,7 +74,8 @@ class Piece:
 
     def copied(self) -> Piece:
         """The same rows in memory of their own: a source may use its memory again for the next piece."""
-        return replace(self, true=self.true.copy(), prob=self.prob.copy())
+        slices = replace(self.slices, code=self.slices.code.copy()) if isinstance(self.slices, Coded) else self.slices
+        return replace(self, true=self.true.copy(), prob=self.prob.copy(), slices=slices)
 
     @property
     def places(self) -> NDArray[np.int64]:

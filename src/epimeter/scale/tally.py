@@ -26,8 +26,8 @@ from epimeter.views import Binary, View
 
 CHUNK = 1 << 16
 """Rows that go through one loop after another while they are in the cache."""
-GROUPED = 1 << 18
-"""Rows that are grouped by slice at a time: enough that the run of a slice is long."""
+GROUPED, MOST_GROUPED = 1 << 18, 1 << 20
+"""Rows that are grouped by slice at a time, for few and for many slices: the run of a slice is to be long."""
 MOST_SLICES = 50_000
 """Slices a pass may have: each takes some kilobytes."""
 
@@ -83,7 +83,7 @@ class Tally:
         loops = self._loops()
         step = CHUNK
         if isinstance(piece.slices, Coded):
-            step = GROUPED
+            step = min(max(GROUPED, 1024 * len(piece.slices.values)), MOST_GROUPED)
             if piece.slices.values != self.values:
                 self.values = list(piece.slices.values)
                 self.known = np.full(len(self.values) + 1, -1)  # code -1, a missing slice, is the last entry
