@@ -1,118 +1,70 @@
-"""What dies, is stopped, or fills up: nothing acknowledged is lost, nothing is counted twice."""
+"""What dies, is stopped, fills up, or goes back in time: nothing acknowledged is lost, nothing is counted twice."""
 
 import concurrent.futures as futures
 import contextlib
-import os
+import json
 import random
+import resource
 import subprocess
+import sys
+import tempfile
 import threading
 import time
+from collections import Counter
+from pathlib import Path
 
 import ground
 import httpx
 import pytest
-from conftest import Service, running
+from conftest import Postgres, Service, running
 
 from epimeter.store import Store, evaluations
 from epimeter.store.moments import month_of, now
+from epimeter.store.tables import certificates, journal, usage
 
 PATH = "/v1/evaluate"
 ARROW = "application/vnd.apache.arrow.stream"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})
+MANY = ground.arrow(ground.columns(2000))
+KILLS = 50
+"""Of each database; a hundred in all."""
 
 
 def truth(service, organization):
-    """Used evaluations, and the attempts of system m in the database."""
+    """Used evaluations, and the evaluations in the database."""
+    with opened(service) as db:
+        rows = evaluations.page(db, organization, None, 100_000)
+        return evaluations.used(db, organization, month_of(now())), rows
+
+
+@contextlib.contextmanager
+def opened(service):
     store = Store(service.postgres or f"sqlite:///{service.folder}/epimeter.db", pool=2)
     try:
         with store.reading() as db:
-            rows = evaluations.page(db, organization, None, 100_000)
-            used = evaluations.used(db, organization, month_of(now()))
-        return used, rows
+            yield db
     finally:
         store.close()
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_killed_workers_job_is_taken_up_again_and_done_once(kind, tmp_path, request):
-    url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
-    with running(tmp_path, url, rows_at_once=1000, job_lease=2, max_rows=3_000_000) as made:
-        with made.tenant("Jobs") as client:
-            data = ground.arrow(ground.columns(400_000, timestamps=False))
-            headers = {"content-type": ARROW}
-            queued = [
-                client.post(PATH, content=data, params={"model_id": "m"}, headers=headers).json()["evaluation_id"]
-                for _ in range(2)
-            ]
-            organization, key = client.organization, client.key["key"]
-        made.kill()
-        made.start()
-        with made.client(key) as client:
-            end = time.monotonic() + 60
-            while time.monotonic() < end:
-                found = [client.get(f"/v1/evaluations/{number}").json() for number in queued]
-                if all(one["status"] == "completed" for one in found):
-                    break
-                time.sleep(0.2)
-            assert [one["status"] for one in found] == ["completed"] * 2
-            assert found[0]["metrics"] == found[1]["metrics"]
-            told = [line["action"] for line in client.get("/v1/audit").json()["items"]]
-            assert told.count("evaluation.completed") == 2
-        used, rows = truth(made, organization)
-        assert used == 2 and sorted(row["attempt"] for row in rows) == [1, 2]
-
-
-def storm(made, client_key, organization, kills, pause, workers=4):
-    """Kill the server again and again while clients send; what each client was told."""
-    told, lock, stop = {}, threading.Lock(), threading.Event()
-
-    def client(number):
-        count = 0
-        while not stop.is_set():
-            key = f"{number}-{count}"
-            with contextlib.suppress(httpx.HTTPError):
-                answer = httpx.post(
-                    f"{made.url}{PATH}", json=ONE, headers={"x-api-key": client_key, "idempotency-key": key}, timeout=30
-                )
-                if answer.status_code == 200:
-                    with lock:
-                        told[key] = answer.json()["evaluation_id"]
-                    count += 1
-                    continue
-                assert answer.status_code in (409, 429, 503), answer.text
-            time.sleep(0.1)
-
-    with futures.ThreadPoolExecutor(workers) as pool:
-        running_ = [pool.submit(client, number) for number in range(workers)]
-        for _ in range(kills):
-            before, end = len(told), time.monotonic() + 30
-            while len(told) == before and time.monotonic() < end:  # so that every life of the server is under load
-                time.sleep(0.01)
-            time.sleep(random.uniform(*pause))
-            made.kill()
-            made.start()
-        time.sleep(0.5)
-        stop.set()
-        for one in running_:
-            one.result()
-    used, rows = truth(made, organization)
+def assert_counted_once(service, organization, told):
+    """What clients were told is there, and quota, attempts and audit entries count each evaluation once."""
+    used, rows = truth(service, organization)
     stored = {row["id"] for row in rows}
     assert set(told.values()) <= stored, "an acknowledged evaluation is lost"
     assert len(set(told.values())) == len(told), "two requests share one evaluation"
     assert used == len(rows), "the quota counts something else than evaluations"
-    assert sorted(row["attempt"] for row in rows) == list(range(1, len(rows) + 1))
-    # An evaluation that nobody was told of may be there: the answer was lost on the way. Each client lost one at a time.
-    assert len(stored) - len(told) <= workers * (kills + 1)
-    return len(rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_kill_9_under_load_loses_nothing_and_counts_nothing_twice(kind, tmp_path, request):
-    url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
-    with running(tmp_path, url) as made, made.tenant("Storm", "CRITICAL") as client:
-        assert storm(made, client.key["key"], client.organization, 20, (0.0, 0.5)) >= 20
-        assert_logs_sound(made)
+    by_system = {}
+    for row in rows:
+        by_system.setdefault(row["system_id"], []).append(row["attempt"])
+    for attempts in by_system.values():
+        assert sorted(attempts) == list(range(1, len(attempts) + 1))
+    assert {row["status"] for row in rows} <= {"completed"}, "a job was not done"
+    with opened(service) as db:
+        mine = journal.c.organization == organization
+        found = db.execute(journal.select().where(mine, journal.c.action == "evaluation.completed")).mappings()
+        assert Counter(row["subject"] for row in found) == dict.fromkeys(stored, 1)
+    return rows
 
 
 def assert_logs_sound(made):
@@ -132,149 +84,400 @@ def assert_logs_sound(made):
             found = audit(log.path, policy)
             assert not found.findings, found
             if name == "audit.db":
-                import json
-
                 numbers = [json.loads(entry).get("number") for entry in log.entries(0, log.size)]
                 numbers = [number for number in numbers if number is not None]
-                assert len(numbers) == len(set(numbers))
+                assert numbers and len(numbers) == len(set(numbers))
     made.start()
 
 
-def test_two_processes_on_one_postgresql_keep_limits_quota_and_numbers(tmp_path, postgres):
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_killed_workers_job_is_taken_up_again_and_done_once(kind, tmp_path, request):
+    url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
+    with running(tmp_path, url, rows_at_once=1000, job_lease=2, max_rows=3_000_000) as made:
+        with made.tenant("Jobs") as client:
+            data = ground.arrow(ground.columns(400_000, timestamps=False))
+            headers = {"content-type": ARROW}
+            queued = {
+                str(n): client.post(PATH, content=data, params={"model_id": "m"}, headers=headers).json()[
+                    "evaluation_id"
+                ]
+                for n in range(2)
+            }
+            organization, key = client.organization, client.key["key"]
+        made.kill()
+        made.start()
+        with made.client(key) as client:
+            found = finished(client, queued.values())
+            assert found[0]["metrics"] == found[1]["metrics"]
+        assert_counted_once(made, organization, queued)
+
+
+def finished(client, numbers, seconds=120):
+    """Evaluations once their jobs are done."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = [client.get(f"/v1/evaluations/{number}").json() for number in numbers]
+        if all(one["status"] == "completed" for one in found):
+            return found
+        time.sleep(0.3)
+    raise AssertionError([one["status"] for one in found])
+
+
+class Load:
+    """Clients that send until told to stop, each request under its idempotency key until it is answered."""
+
+    def __init__(self, services, key):
+        self.services, self.key = services, key
+        self.told, self.certified, self.faults = {}, {}, []
+        self._stop, self._threads = threading.Event(), []
+
+    def __enter__(self):
+        for number in range(4):
+            self._go(self._evaluate, number)
+        self._go(self._certify, 9)
+        return self
+
+    def _go(self, work, number):
+        def run():
+            try:
+                work(number)
+            except Exception as fault:
+                self.faults.append(fault)
+
+        self._threads.append(threading.Thread(target=run))
+        self._threads[-1].start()
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def send(self, path, name=None, patience=60.0, **options):
+        """Send until it is answered; any server will do. None when told to stop first."""
+        headers = {"x-api-key": self.key, **options.pop("headers", {})}
+        headers |= {} if name is None else {"idempotency-key": name}
+        end = None
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                service = random.choice(self.services)
+                answer = httpx.request(
+                    "GET" if not options else "POST", service.url + path, headers=headers, timeout=30, **options
+                )
+                if answer.status_code < 400:
+                    return answer
+                assert answer.status_code in (409, 429, 503), answer.text
+            if self._stop.is_set():
+                end = end or time.monotonic() + patience
+                if time.monotonic() > end:
+                    raise AssertionError(f"{path} {name} is never answered")
+            time.sleep(0.05)
+
+    def _evaluate(self, number):
+        """Small ones that are answered at once, and every third a job."""
+        for count in range(10**9):
+            if self._stop.is_set():
+                return
+            name = f"{number}-{count}"
+            if count % 3:
+                answer = self.send(PATH, name, json=ONE)
+            else:
+                answer = self.send(PATH, name, content=MANY, params={"model_id": "j"}, headers={"content-type": ARROW})
+            self.told[name] = answer.json()["evaluation_id"]
+
+    def _certify(self, number):
+        """From an evaluation to its certificate."""
+        for count in range(10**9):
+            if self._stop.is_set():
+                return
+            made = ground.body(ground.columns(1000, seed=count), model_id="c", model_version="1")
+            name = f"{number}-{count}"
+            found = self.send(PATH, name, json=made).json()
+            self.told[name] = found["evaluation_id"]
+            assert found["certifiable"], found
+            answer = self.send("/v1/certificates", json={"evaluation_id": found["evaluation_id"]})
+            self.certified[found["evaluation_id"]] = answer.json()["certificate"]["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_kill_9_under_load_loses_nothing_and_counts_nothing_twice(kind, tmp_path, request):
+    """Fifty times on each database; on PostgreSQL one process answers and another works, and either is killed."""
+    settings = {"rows_at_once": 1500, "job_lease": 2, "request_lease": 3, "keep_rows_days": 30}
+    url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(running(tmp_path, url, **settings))
+        processes = [first]
+        if url is not None:
+            worker = Service(first.folder, first.environment, url)
+            first.stop()
+            first.environment = {**first.environment, "EPIMETER_WORKERS": "0"}
+            first.start()
+            processes.append(worker.start())
+            stack.callback(worker.stop)
+        client = stack.enter_context(first.tenant("Storm", "CRITICAL"))
+        with Load(processes, client.key["key"]) as load:
+            for _ in range(KILLS):
+                before, end = len(load.told), time.monotonic() + 60
+                while len(load.told) <= before and time.monotonic() < end:  # so that every life is under load
+                    time.sleep(0.01)
+                time.sleep(random.uniform(0.0, 0.5))
+                victim = random.choice(processes)
+                victim.kill()
+                victim.start()
+        assert not load.faults, load.faults
+        assert len(load.told) > KILLS and load.certified
+        with first.client(client.key["key"]) as reader:
+            _, rows = truth(first, client.organization)
+            left = [row["id"] for row in rows if row["status"] != "completed"]
+            finished(reader, left or list(load.told.values())[:1])
+        assert_counted_once(first, client.organization, load.told)
+        assert_one_certificate_each(first, load.certified)
+        if url is not None:
+            processes[1].stop()
+        assert_logs_sound(first)
+        if url is not None:
+            processes[1].start()
+
+
+def assert_one_certificate_each(made, told):
+    """Every certificate that was handed out is the registry's, and no evaluation has two."""
+    from epimeter.trust.registry import Registry
+
+    with opened(made) as db:
+        noted = {row["evaluation"]: row["id"] for row in db.execute(certificates.select()).mappings()}
+    assert told.items() <= noted.items()
+    with Registry(made.folder / "registry") as registry:
+        documents = [json.loads(registry.certificate(row["id"])) for row in registry.listing()]
+    digests = [document["evidence"]["report_digest"] for document in documents]
+    assert len(digests) == len(set(digests)), "an evaluation has two certificates"
+    assert set(told.values()) <= {document["certificate"]["id"] for document in documents}
+    assert len({document["evidence"]["attempt"] for document in documents}) == len(documents)
+
+
+def test_two_processes_on_one_postgresql_keep_limits_quota_jobs_and_log(tmp_path, postgres):
     url = postgres.database()
-    with running(tmp_path, url) as first:
+    with running(tmp_path, url, rows_at_once=1500) as first, futures.ThreadPoolExecutor(8) as pool:
         second = Service(first.folder, first.environment, url)
         second.start()
+        both = [first.url, second.url]
+
+        def post(at, path=PATH, **options):
+            return httpx.post(at + path, timeout=60, **options)
+
         try:
-            with first.tenant("Two", "OPEN") as client, futures.ThreadPoolExecutor(8) as pool:
+            with first.tenant("Two", "OPEN") as client:
                 key = {"x-api-key": client.key["key"]}
-                urls = [first.url, second.url] * 15
-                codes = list(
-                    pool.map(lambda at: httpx.get(f"{at}/v1/usage", headers=key, timeout=30).status_code, urls)
-                )
-                assert codes.count(200) == 10 and codes.count(429) == 20
-            with first.tenant("Many", "CRITICAL") as client, futures.ThreadPoolExecutor(8) as pool:
+                answers = pool.map(lambda at: httpx.get(f"{at}/v1/usage", headers=key, timeout=30), both * 15)
+                assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 20}
+            with first.tenant("Quota", "STANDARD") as client:
+                store = Store(url, pool=1)
+                with store.writing() as db:
+                    used = {"organization": client.organization, "month": month_of(now()), "evaluations": 9_995}
+                    db.execute(usage.insert().values(**used))
+                store.close()
                 key = {"x-api-key": client.key["key"]}
-                urls = [first.url, second.url] * 30
-                answers = list(pool.map(lambda at: httpx.post(f"{at}{PATH}", json=ONE, headers=key, timeout=60), urls))
-                assert sorted(answer.json()["attempt"] for answer in answers) == list(range(1, 61))
-                same = {**key, "idempotency-key": "one"}
-                twice = list(
-                    pool.map(lambda at: httpx.post(f"{at}{PATH}", json=ONE, headers=same, timeout=60), urls[:8])
-                )
-                assert len({one.json()["evaluation_id"] for one in twice if one.status_code == 200}) == 1
+                answers = list(pool.map(lambda at: post(at, json=ONE, headers=key), both * 10))
+                assert Counter(answer.status_code for answer in answers) == {200: 5, 429: 15}
+                assert {one.json()["type"] for one in answers if one.status_code == 429} == {"/problems/quota-used-up"}
                 used, rows = truth(first, client.organization)
-                assert used == len(rows) == 61
+                assert (used, len(rows)) == (10_000, 5)
+            with first.tenant("Many", "CRITICAL") as client:
+                key = {"x-api-key": client.key["key"]}
+                answers = list(pool.map(lambda at: post(at, json=ONE, headers=key), both * 30))
+                told = {str(n): answer.json()["evaluation_id"] for n, answer in enumerate(answers)}
+                same = {**key, "idempotency-key": "one"}
+                twice = pool.map(lambda at: post(at, json=ONE, headers=same), both * 4)
+                ids = {one.json()["evaluation_id"] for one in twice if one.status_code == 200}
+                assert len(ids) == 1
+                told["one"] = ids.pop()
+                # Jobs that either takes, each done once.
+                arrow = {**key, "content-type": ARROW}
+                queued = pool.map(lambda at: post(at, content=MANY, params={"model_id": "j"}, headers=arrow), both * 10)
+                told |= {f"job {n}": answer.json()["evaluation_id"] for n, answer in enumerate(queued)}
+                finished(client, list(told.values())[-20:])
                 # Both issue: one log, one tree, attempts in one row.
-                ids = []
-                for seed, at in enumerate([first.url, second.url]):
-                    made = ground.body(ground.columns(2000, seed), model_id="c", model_version="1")
-                    number = httpx.post(f"{at}{PATH}", json=made, headers=key, timeout=60).json()["evaluation_id"]
-                    ids.append((at, number))
+                certified = {}
+                for seed, at in enumerate(both * 2):
+                    made = ground.body(ground.columns(1000, seed), model_id="c", model_version="1")
+                    told[f"c {seed}"] = number = post(at, json=made, headers=key).json()["evaluation_id"]
+                    certified[number] = at
                 issued = list(
                     pool.map(
-                        lambda one: httpx.post(
-                            f"{one[0]}/v1/certificates", json={"evaluation_id": one[1]}, headers=key, timeout=60
-                        ),
-                        ids,
+                        lambda one: post(one[1], "/v1/certificates", json={"evaluation_id": one[0]}, headers=key),
+                        certified.items(),
                     )
                 )
-                assert [one.status_code for one in issued] == [201, 201], [one.text for one in issued]
-                assert len({one.json()["evidence"]["attempt"] for one in issued}) == 2
+                assert [one.status_code for one in issued] == [201] * 4, [one.text for one in issued]
+                assert_counted_once(first, client.organization, told)
+                names = [one.json()["certificate"]["id"] for one in issued]
+                assert_one_certificate_each(first, dict(zip(certified, names, strict=True)))
         finally:
             second.stop()
         assert_logs_sound(first)
 
 
 def test_postgresql_stopped_and_started_again(tmp_path):
-    """While it is away the answer is 503; when it is back the same server goes on."""
-    from conftest import Postgres
-
+    """While it is away the answer is 503; when it is back the same server goes on, and what was sent meanwhile counts once."""
     own = Postgres()
     try:
-        with running(tmp_path, own.database()) as made, made.tenant("Away") as client:
-            assert client.post(PATH, json=ONE).status_code == 200
-            own.stop()
-            answer = client.post(PATH, json=ONE)
-            assert answer.status_code == 503 and answer.headers["retry-after"]
-            assert answer.json()["type"] == "/problems/unavailable"
-            assert client.get("/healthz").status_code == 200
-            assert client.get("/readyz").status_code == 503
-            own.start()
-            end = time.monotonic() + 20
-            while time.monotonic() < end and client.get("/readyz").status_code != 200:
-                time.sleep(0.2)
-            assert client.post(PATH, json=ONE).status_code == 200
-            assert client.get("/v1/usage").json()["evaluations"] == 2
+        settings = {"rows_at_once": 1500, "job_lease": 2, "request_lease": 3}
+        with running(tmp_path, own.database(), **settings) as made, made.tenant("Away", "CRITICAL") as client:
+            with Load([made], client.key["key"]) as load:
+                for _ in range(3):
+                    time.sleep(1.0)
+                    own.stop()
+                    answer = client.post(PATH, json=ONE)
+                    assert answer.status_code == 503 and answer.headers["retry-after"]
+                    assert answer.json()["type"] == "/problems/unavailable"
+                    assert client.get("/healthz").status_code == 200
+                    assert client.get("/readyz").status_code == 503
+                    own.start()
+                    end = time.monotonic() + 30
+                    while time.monotonic() < end and client.get("/readyz").status_code != 200:
+                        time.sleep(0.2)
+                    before = len(load.told)
+                    while time.monotonic() < end and len(load.told) <= before:
+                        time.sleep(0.05)
+                    assert len(load.told) > before
+            assert not load.faults, load.faults
+            finished(client, list(load.told.values()))
+            assert_counted_once(made, client.organization, load.told)
+            assert_one_certificate_each(made, load.certified)
+            assert_logs_sound(made)
     finally:
         own.remove()
 
 
-def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
-    """A file system of a few megabytes, filled up while the service runs on it."""
+def can_mount():
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder]
+        try:
+            if subprocess.run(words, capture_output=True).returncode:
+                return False
+        except OSError:
+            return False
+        subprocess.run(["umount", folder], check=True)
+        return True
+
+
+@contextlib.contextmanager
+def small_disk(place, made):
+    """A file system of a few megabytes, filled up."""
+    with (place / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+    try:
+        yield
+    finally:
+        (place / "filler").unlink()
+
+
+@contextlib.contextmanager
+def short_files(place, made):
+    """Without the right to mount: a process whose files may not grow."""
+    size, free = (made.folder / "epimeter.db-wal").stat().st_size, resource.RLIM_INFINITY
+    resource.prlimit(made.process.pid, resource.RLIMIT_FSIZE, (size, free))
+    try:
+        yield
+    finally:
+        resource.prlimit(made.process.pid, resource.RLIMIT_FSIZE, (free, free))
+
+
+@pytest.mark.parametrize("how", [*([small_disk] if can_mount() else []), short_files], ids=lambda how: how.__name__)
+def test_a_full_disk_refuses_and_loses_nothing(how, tmp_path):
     place = tmp_path / "small"
     place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "none", str(place)], capture_output=True
-    )
-    if mounted.returncode:
-        return limited_by_quota(tmp_path)
-    try:
-        with running(place) as made, made.tenant("Full", "CRITICAL") as client:
-            assert client.post(PATH, json=ONE).status_code == 200
-            with (place / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
-                while True:
-                    filler.write(bytes(4096))
-            data = ground.arrow(ground.columns(60_000, timestamps=False))
-            codes = set()
-            for _ in range(40):
-                answer = client.post(PATH, content=data, params={"model_id": "m"}, headers={"content-type": ARROW})
-                codes.add(answer.status_code)
-                if answer.status_code == 507:
-                    break
-            assert 507 in codes and codes <= {200, 507}, codes
-            (place / "filler").unlink()
-            assert client.post(PATH, json=ONE).status_code == 200
-            used, rows = truth(made, client.organization)
-            assert used == len(rows)
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-
-
-def limited_by_quota(tmp_path):
-    """Without the right to mount: a process whose files may not grow."""
-    with running(tmp_path) as made, made.tenant("Full", "CRITICAL") as client:
-        assert client.post(PATH, json=ONE).status_code == 200
-        import resource
-
-        size = os.path.getsize(made.folder / "epimeter.db") + (2 << 20)
-        resource.prlimit(made.process.pid, resource.RLIMIT_FSIZE, (size, size))
-        data = ground.arrow(ground.columns(400_000, timestamps=False))
-        answer = client.post(PATH, content=data, params={"model_id": "m"}, headers={"content-type": ARROW})
-        assert answer.status_code in (503, 507), answer.text
-        resource.prlimit(made.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        used, rows = truth(made, client.organization)
-        assert used == len(rows)
+    with contextlib.ExitStack() as stack:
+        if how is small_disk:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "none", str(place)], check=True)
+            stack.callback(lambda: subprocess.run(["umount", str(place)], check=True))
+        made = stack.enter_context(running(place, signal_period=1))
+        client = stack.enter_context(made.tenant("Full", "CRITICAL"))
+        told = {"first": client.post(PATH, json=ONE).json()["evaluation_id"]}
+        codes = Counter()
+        with how(place, made):
+            for number in range(30):
+                if number % 2:
+                    answer = client.post(PATH, json=ground.body(ground.columns(1000, seed=number), model_version="1"))
+                else:
+                    query, headers = {"model_id": "m"}, {"content-type": ARROW}
+                    data = ground.arrow(ground.columns(100_000, timestamps=False))
+                    answer = client.post(PATH, content=data, params=query, headers=headers)
+                codes[answer.status_code] += 1
+                if answer.status_code == 200:
+                    told[str(number)] = answer.json()["evaluation_id"]
+                else:
+                    assert answer.json()["type"] in ("/problems/out-of-space", "/problems/unavailable"), answer.text
+                    assert answer.headers["retry-after"]
+            assert client.get("/v1/usage").status_code == 200  # reading goes on
+            time.sleep(1.5)  # signals and audit entries find no room either
+        assert set(codes) <= {200, 503, 507} and codes[507] + codes[503] >= 10, codes
+        if how is small_disk:
+            assert codes[507] >= 10, codes
+        answer = client.post(PATH, json=ONE)
+        assert answer.status_code == 200, answer.text
+        told["last"] = answer.json()["evaluation_id"]
+        assert_counted_once(made, client.organization, told)
+        end = time.monotonic() + 40
+        while time.monotonic() < end:
+            lines = client.get("/v1/audit").json()["items"]
+            if all(line["log_index"] is not None for line in lines):
+                break
+            time.sleep(0.3)
+        assert all(line["log_index"] is not None for line in lines), "the audit log did not catch up"
+        assert_logs_sound(made)
 
 
 def test_a_clock_that_is_set_back_breaks_nothing(tmp_path):
-    """The store's promises do not rest on time going forward: numbers go on, leases of the future lapse by finishing."""
-    from epimeter.store import jobs, organizations
-    from epimeter.store.migrations import migrate
-    from epimeter.store.moments import SECOND
+    """Two hours back while the server runs, with a job whose worker died in the hours that are now to come."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    settings = {"EPIMETER_ROWS_AT_ONCE": "1500", "EPIMETER_JOB_LEASE": "5", "EPIMETER_SIGNAL_PERIOD": "1"}
+    program = (sys.executable, str(Path(__file__).with_name("clockwork.py")), str(clock))
+    made = Service(tmp_path / "data", settings, program=program)
+    made.start()
+    try:
+        client = made.tenant("Clock", "CRITICAL")
+        key = {"idempotency-key": "before"}
+        clock.write_text("7200")
+        told = {"before": client.post(PATH, json=ONE, headers=key).json()["evaluation_id"]}
+        assert client.get(f"/v1/evaluations/{told['before']}").json()["created_at"] > later(3600)
+        certified = {}
+        for seed in range(2):
+            body = ground.body(ground.columns(1000, seed), model_id="c", model_version="1")
+            told[f"c {seed}"] = number = client.post(PATH, json=body).json()["evaluation_id"]
+            if seed == 1:
+                clock.write_text("0")
+            answer = client.post("/v1/certificates", json={"evaluation_id": number})
+            assert answer.status_code == 201, answer.text
+            certified[number] = answer.json()["certificate"]["id"]
+        clock.write_text("7200")
+        send = {"content": MANY, "params": {"model_id": "j"}, "headers": {"content-type": ARROW}}
+        told["job"] = client.post(PATH, **send).json()["evaluation_id"]
+        made.kill()
+        clock.write_text("0")
+        made.start()
+        with made.client(client.key["key"]) as client_:
+            finished(client_, [told["job"]], 30)
+            again = client_.post(PATH, json=ONE, headers=key)
+            assert again.json()["evaluation_id"] == told["before"] and again.headers["idempotency-replayed"]
+            for number in range(3):
+                told[str(number)] = client_.post(PATH, json=ONE).json()["evaluation_id"]
+            told["job after"] = client_.post(PATH, **send).json()["evaluation_id"]
+            finished(client_, [told["job after"]], 30)
+            assert client_.get("/v1/usage").json()["evaluations"] == len(told)
+            assert client_.get("/v1/signal/status").status_code == 200
+            attempts = [
+                line["attempt"] for line in client_.get("/v1/evaluations", params={"model_id": "m"}).json()["items"]
+            ]
+            assert sorted(attempts) == [1, 2, 3, 4]
+        assert_counted_once(made, client.organization, told)
+        assert_one_certificate_each(made, certified)
+        assert_logs_sound(made)
+        client.close()
+    finally:
+        made.stop()
 
-    store = Store(f"sqlite:///{tmp_path}/a.db", pool=2)
-    migrate(store)
-    hour = 3600 * SECOND
-    with store.writing() as db:
-        organizations.add(db, id="org_a", name="A", tier="OPEN", at=now())
-        assert evaluations.count_use(db, "org_a", month_of(now()), 100) == 1
-        assert evaluations.count_use(db, "org_a", month_of(now() - hour), 100) in (1, 2)
-        assert [evaluations.next_attempt(db, "org_a", "s") for _ in range(2)] == [1, 2]
-        job = jobs.add(db, organization="org_a", kind="evaluate", subject="x", at=now())
-        assert jobs.claim(db, "one", now())["id"] == job
-        # An hour back: the job is still the first worker's, and his result counts.
-        assert jobs.claim(db, "two", now() - hour) is None
-        assert jobs.renew(db, job, "one", now() - hour)
-        assert jobs.finish(db, job, "one", now() - hour)
-    store.close()
+
+def later(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + seconds))
