@@ -143,6 +143,7 @@ def evaluated(
             strategy=given.strategy,
             threshold=given.unknown_threshold,
             domain=made.onto.domain,
+            bins=given.bins,
         )
         made = replace(made, liability=told)
     return Evaluated(made, measured_table(table, metrics, choices or {}), records)

@@ -328,6 +328,8 @@ def bootstrap_interval(
     """
     given = view(y_true, y_prob, sample_weight=sample_weight)
     statistic = Statistic.of(metric, metric_params)
+    if sample_weight is not None and not statistic.weighted:
+        raise InputError(f"{statistic.name} takes no sample weights: none are defined for it", field="sample_weight")
     plan = scheme(given.n_rows, stratify, groups)
     value = statistic.of_view(given)
     drawn = bootstrapped([given], [statistic], plan, draws, seed, threads)[:, 0, 0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,14 +60,25 @@ class CalibrationMonitor:
     peak: float = 0.0
     stopping_index: int = 0
 
+    def __post_init__(self) -> None:
+        wrong = (
+            ("method", self.method not in get_args(Method), f"one of {', '.join(get_args(Method))}"),
+            ("alpha", not 0 < self.alpha < 1, "in (0, 1)"),
+            ("bins", self.bins < 1, "at least 1"),
+            ("prior", not 0 < self.prior < math.inf, "above 0"),
+        )
+        for name, holds, wanted in wrong:
+            if holds:
+                raise InputError(f"{name} must be {wanted}; got {getattr(self, name)!r:.40}", field=name)
+
     def feed(self, y_true: Any, y_prob: Any) -> CalibrationMonitor:
         """The state after these rows."""
         event = view(y_true, y_prob).event
         prob, true = event.prob.astype(np.float64), event.true.astype(np.float64)
         counts = np.array(self.bin_rows or (0,) * self.bins, np.int64)
         sums = np.array(self.bin_residuals or (0.0,) * self.bins)
-        cox = np.array(self.mixture) + np.cumsum(cox_ratios(prob, true), axis=0)
-        walk = self.bin_log + np.cumsum(_bin_ratios(prob, true, counts, sums, self.bins, self.prior))
+        cox = _onward(np.array(self.mixture), cox_ratios(prob, true))
+        walk = _onward(np.float64(self.bin_log), _bin_ratios(prob, true, counts, sums, self.bins, self.prior))
         path = self._path(cox, walk)
         alarm = np.flatnonzero(path >= math.log(1 / self.alpha) - 1e-12)
         first = self.rows + int(alarm[0]) + 1 if len(alarm) else 0
@@ -119,6 +130,8 @@ class CalibrationMonitor:
             raise MergeError(
                 "only monitors of method cox_mixture can be merged; the others depend on the order of rows"
             )
+        if self.alpha != other.alpha:
+            raise MergeError(f"monitors of one alpha can be merged; got {self.alpha:g} and {other.alpha:g}")
         mixture = tuple(a + b for a, b in zip(self.mixture, other.mixture, strict=True))
         joined = replace(self, rows=self.rows + other.rows, mixture=mixture)
         now = joined.log_e_value
@@ -149,6 +162,11 @@ def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_restored(item) for item in value)
     return float(value) if value in ("inf", "-inf") else value
+
+
+def _onward(start: Any, steps: Floats) -> Floats:
+    """A running sum begun at `start`: one sum after the other, so that chunks give the bits of the whole."""
+    return np.asarray(np.cumsum(np.concatenate([[start], steps]), axis=0)[1:])
 
 
 def cox_ratios(prob: Floats, true: Floats) -> Floats:
@@ -183,15 +201,18 @@ def _bin_ratios(prob: Floats, true: Floats, counts: NDArray[np.int64], sums: Flo
         rows = order[ends[b - 1] if b else 0 : ends[b]]
         if not len(rows):
             continue
-        running = sums[b] + np.concatenate([[0.0], np.cumsum(residual[rows])])
+        running = np.concatenate([[sums[b]], _onward(sums[b], residual[rows])])
         seen[rows], moved[rows] = counts[b] + np.arange(len(rows)), running[:-1]
         counts[b] += len(rows)
         sums[b] = running[-1]
-    guess = np.clip(prob + moved / (seen + prior), prob / 2, (1 + prob) / 2)
+    # In terms of what came true, so that 1 - q keeps its digits for a forecast just below 1: q' >= c/2, never 0.
+    chance = np.where(true == 1, prob, 1 - prob)
+    lean = np.where(true == 1, 1.0, -1.0) * moved / (seen + prior)
+    rival = np.clip(chance + lean, chance / 2, (1 + chance) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(true == 1, np.log(guess) - np.log(prob), np.log1p(-guess) - np.log1p(-prob))
-    ratio[((prob == 0) & (true == 1)) | ((prob == 1) & (true == 0))] = np.inf
-    return ratio
+        ratio = np.maximum(np.log(rival) - np.log(chance), -math.log(2))
+    ratio[chance == 0] = np.inf
+    return np.asarray(ratio)
 
 
 @card(
@@ -237,7 +258,7 @@ def sequential_calibration_test(
         Pseudo-count that pulls a bin's estimate to the forecast.
     """
     monitor = CalibrationMonitor(method=method, alpha=alpha, bins=bins, prior=prior)
-    if len(y_prob) == 0:
+    if len(y_prob) == 0 and len(y_true) == 0:
         return monitor.result()
     return monitor.feed(y_true, y_prob).result()
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from epimeter.card import Metric, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
@@ -43,13 +45,20 @@ class Statistic:
             raise InputError(f"metric must be a name or a function; got {metric!r:.60}", field="metric")
         return cls(getattr(metric, "__name__", "function"), None, None, chosen, metric)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether weights of rows mean anything to it; a function is never told them."""
+        return self.metric is not None and self.metric.card.weighted
+
     def of_view(self, view: View) -> float:
         """Its value on a view."""
         if view.weight is not None and not view.weight.any():
             raise UndefinedMetricError(f"{self.name} needs a row that has weight")
         if self.recipe is None:
             assert self.function is not None
-            return float(self.function(view.true, view.prob, **self.choices))
+            # In small types 2 * y - 1 wraps round, and half the digits of p are gone in one model but not in the other.
+            true = view.true.astype(np.int64, copy=False)
+            return float(self.function(true, view.prob.astype(np.float64, copy=False), **self.choices))
         return self.of_summary(self.recipe.summarise(view.read_as(self.recipe.reading)))
 
     def of_summary(self, summary: Any) -> float:

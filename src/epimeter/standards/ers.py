@@ -10,10 +10,12 @@ from __future__ import annotations
 import calendar
 import datetime
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epimeter.errors import InputError
 from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
@@ -98,14 +100,14 @@ class DatasetCheck(Result):
 def epistemic_gap(correct: Any, confidence: Any) -> Any:
     """Gap of each record, |confidence - correct|: a single answer has no accuracy to compare with (C-05)."""
     given = view(correct, confidence).event
-    return np.abs(given.prob - given.true)
+    return np.abs(given.prob.astype(np.float64, copy=False) - given.true)
 
 
 def ers_u_recall(correct: Any, confidence: Any, *, threshold: float = 0.7) -> float:
     """Of the wrong answers, the percentage given with a confidence below the threshold; 100 when none is wrong."""
     limit = number(threshold, "threshold", 0, 1)
     given = view(correct, confidence).event
-    wrong = given.prob[given.true == 0]
+    wrong = given.prob[given.true == 0].astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
     if len(wrong) == 0:
         return 100.0
     return 100.0 * int((wrong < limit).sum()) / len(wrong)
@@ -182,8 +184,7 @@ def ers_dataset_check(correct: Any, confidence: Any, *, days: float | None = Non
     """
     given = view(correct, confidence).event
     covered = int((Bins(10).of(given).count > 0).sum())
-    _, counts = np.unique(given.true if classes is None else np.asarray(classes), return_counts=True)
-    share = float(counts.max() / counts.sum())
+    share = _largest_share(given.true if classes is None else np.asarray(classes), given.n_rows)
     span = None if days is None else number(days, "days", 0, math.inf)
     return DatasetCheck(
         sample_size=given.n_rows,
@@ -196,12 +197,22 @@ def ers_dataset_check(correct: Any, confidence: Any, *, days: float | None = Non
     )
 
 
+def _largest_share(classes: NDArray[Any], n_rows: int) -> float:
+    if classes.shape != (n_rows,):
+        raise InputError(f"classes must have one entry a record, {n_rows}; got shape {classes.shape}", field="classes")
+    if classes.dtype == object:  # words and gaps do not sort; records without a class are one of their own
+        return max(Counter(classes.tolist()).values()) / n_rows
+    return int(np.unique(classes, return_counts=True)[1].max()) / n_rows
+
+
 def ers_next_evaluation(date: str | datetime.date, level: int | str) -> str | None:
     """The day the level must be earned again: 12, 3 or 1 calendar months on, clipped to the end of the month (C-24)."""
     if isinstance(level, str):
         index = LEVEL_NAMES.index(word(level, LEVEL_NAMES, "level"))
     else:
         index = int(number(level, "level", 0, len(LEVELS)))
+        if index != level:
+            raise InputError(f"level must be a whole number; got {level!r:.40}", field="level")
     if index == 0:
         return None
     return months_later(day_of(date), LEVELS[index - 1].months).isoformat()

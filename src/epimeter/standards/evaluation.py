@@ -121,7 +121,7 @@ def evaluate_standards(
     )
     against = compared(plan, told, baseline, new_baseline) if "onto" in chosen else None
     event = records.event
-    flagged = event.prob < number(unknown_threshold, "threshold", 0, 1)
+    flagged = event.prob.astype(np.float64, copy=False) < number(unknown_threshold, "threshold", 0, 1)
     if records.detected is not None:
         flagged = records.detected
     check = ers_dataset_check(

@@ -186,17 +186,20 @@ def certificate_body(
     for name, text in (("organization", organization), ("system_id", system_id)):
         if not text:
             raise InputError(f"{name} must be in a certificate (ERS-5.1-b); got none", field=name)
+    # Score and level follow from the numbers as printed, so that whoever recomputes them agrees (C-03).
+    ece, recall = round(found.ece, 9), round(found.u_recall, 9)
+    score = ers_score(ece, recall, found.domain)
     return {
         "subject": {"organization": organization, "system_id": system_id, "domain": found.domain},
         "metrics": {
-            "ece": round(found.ece, 9),
-            "u_recall": round(found.u_recall, 9),
-            "ers": found.ers,
+            "ece": ece,
+            "u_recall": recall,
+            "ers": score,
             "sample_size": found.sample_size,
             "evaluation_period": {"start": start, "end": end},
         },
         "compliance": {
-            "onto_ers": found.level,
+            "onto_ers": LEVEL_NAMES[ers_level(ece, recall, score)],
             **dict.fromkeys(("eu_ai_act", "nist_rmf", "iso_42001"), COMPLIANCE),
         },
     }

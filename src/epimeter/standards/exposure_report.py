@@ -262,15 +262,26 @@ def liability_report(
     strategy: str = "equal_width",
     threshold: float = 0.5,
     domain: str = "general_enterprise",
+    bins: int | None = None,
 ) -> LiabilityReport:
-    """The liability report of measured records."""
+    """The liability report of measured records, with the ECE and the U-Recall that their evaluation has."""
     if records.unknown is None:
         raise InputError(
             "unknown must be given for every record to estimate liability (42003-4.2.2-a); the data have no such column",
             field="unknown",
         )
     event, unknown = records.event, records.unknown.astype(int)
-    measured = onto_evaluate(event.true, event.prob, unknown, strategy=strategy, threshold=threshold, domain=domain)
+    detected = None if records.detected is None else records.detected.astype(int)
+    measured = onto_evaluate(
+        event.true,
+        event.prob,
+        unknown,
+        strategy=strategy,
+        bins=bins,
+        threshold=threshold,
+        domain=domain,
+        detected=detected,
+    )
     found = liability(
         event.true,
         event.prob,
@@ -287,6 +298,8 @@ def liability_report(
         seed=inputs.seed,
         baseline_failure_rate=inputs.baseline_failure_rate,
         mitigation_cost=None if inputs.baseline_failure_rate is None else inputs.mitigation_cost,
+        bins=bins,
+        detected=detected,
     )
     against = None
     if inputs.baseline_failure_rate is not None:

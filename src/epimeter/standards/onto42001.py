@@ -120,7 +120,9 @@ def onto_u_recall(unknown: Any, confidence: Any, *, threshold: float = 0.5, dete
         0/1 for each record, from another mechanism; then confidence and threshold decide nothing.
     """
     given = view(unknown, confidence).event
-    flagged = given.prob < number(threshold, "threshold", 0, 1) if detected is None else _flags(detected, given.n_rows)
+    limit = number(threshold, "threshold", 0, 1)
+    prob = given.prob.astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
+    flagged = prob < limit if detected is None else flags_of(detected, given.n_rows)
     is_unknown = given.true == 1
     unknowns = int(is_unknown.sum())
     if unknowns == 0:
@@ -135,7 +137,8 @@ def onto_u_recall(unknown: Any, confidence: Any, *, threshold: float = 0.5, dete
     )
 
 
-def _flags(detected: Any, n_rows: int) -> NDArray[np.bool_]:
+def flags_of(detected: Any, n_rows: int) -> NDArray[np.bool_]:
+    """The column of a mechanism of its own, doubted."""
     flags = view(detected, np.zeros(n_rows)).event.true
     return np.asarray(flags == 1)
 
@@ -146,7 +149,8 @@ def ors(ece: float, u_recall: float, domain: str = "general_enterprise", weights
     recall = number(u_recall, "u_recall", 0, 1, "ONTO 42001 takes a fraction, not percent (C-02).")
     factor = DOMAINS[word(domain, tuple(DOMAINS), "domain")]
     w1, w2, w3 = checked_weights(weights)
-    return 100 * math.fsum([w1 * min(error / 0.3, 1.0), w2 * (1 - recall), w3 * factor])
+    # Weights may sum to 1 + 1e-9; the score is at most 100 all the same (42001-A.5.2-a).
+    return min(100.0, 100 * math.fsum([w1 * min(error / 0.3, 1.0), w2 * (1 - recall), w3 * factor]))
 
 
 def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
@@ -220,10 +224,12 @@ def igr(
     word(form, ("information", "entropy"), "form")
     totals = Bins(int(number(bins, "bins", 1, math.inf))).of(view(correct, confidence).event)
     share = totals.share
-    said, seen = _entropy(totals.confidence), _entropy(totals.frequency)
-    claimed, justified = float(share @ (1 - said)), float(share @ (1 - seen))
-    above, under = (claimed, justified) if form == "information" else (float(share @ seen), float(share @ said))
-    ratio = above / under if under > 1e-15 else (1.0 if above <= 1e-15 else math.inf)
+    said, seen = totals.confidence, totals.frequency
+    claimed, justified = float(share @ _information(said)), float(share @ _information(seen))
+    above, under = claimed, justified
+    if form == "entropy":
+        above, under = float(share @ _entropy(seen)), float(share @ _entropy(said))
+    ratio = above / under if under > 0 else (1.0 if above == 0 else math.inf)
     return InformationRatio(igr=ratio, claimed=claimed, justified=justified)
 
 
@@ -232,3 +238,12 @@ def _entropy(chance: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import entr
 
     return np.asarray((entr(chance) + entr(1 - chance)) / math.log(2))
+
+
+def _information(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 bit minus the binary entropy; with x = 2 q - 1 nothing cancels near q = 1/2, where the entropy is almost 1."""
+    x = 2 * chance - 1
+    certain = np.abs(x) == 1
+    inside = np.where(certain, 0.0, x)
+    made = (2 * inside * np.arctanh(inside) + np.log1p(-(inside**2))) / (2 * math.log(2))
+    return np.where(certain, 1.0, np.maximum(made, 0.0))

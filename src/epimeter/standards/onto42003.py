@@ -15,7 +15,7 @@ from epimeter.inference.draws import replicates
 from epimeter.inference.statistic import Statistic
 from epimeter.results import Result
 from epimeter.standards.bands import number
-from epimeter.standards.onto42001 import onto_u_recall
+from epimeter.standards.onto42001 import flags_of, onto_u_recall
 from epimeter.views import view
 
 MULTIPLIERS = {
@@ -103,8 +103,9 @@ def observed_failure_rate(
     """Share of records that failed: wrong with confidence at or above `high`, or unknown and not flagged (C-39)."""
     given = view(correct, confidence).event
     unknowns = view(unknown, confidence).event.true == 1
-    sure = given.prob >= number(high, "high", 0, 1)
-    unflagged = given.prob >= number(threshold, "threshold", 0, 1)
+    prob = given.prob.astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
+    sure = prob >= number(high, "high", 0, 1)
+    unflagged = prob >= number(threshold, "threshold", 0, 1)
     failed = ((given.true == 0) & sure) | (unknowns & unflagged)
     return int(failed.sum()) / given.n_rows
 
@@ -166,11 +167,14 @@ def liability(
     seed: int = 0,
     baseline_failure_rate: float | None = None,
     mitigation_cost: float | None = None,
+    bins: int | None = None,
+    detected: Any = None,
 ) -> Liability:
     """Failure rate and exposure of measured records, with an interval by resampling within known and unknown (C-42).
 
     Records are drawn again within the strata unknown = 0 and unknown = 1; the interval is the basic one, its ends
-    limited to [0, 1]. Uncertain costs belong into scenarios, not into this interval.
+    limited to [0, 1]. Uncertain costs belong into scenarios, not into this interval. ECE and U-Recall are those of
+    ONTO 42001 (42003-4.2.2-a): `strategy`, `bins`, `threshold` and `detected` mean what they mean in onto_evaluate.
     """
     if not 0 < level < 1:
         raise InputError(f"level must be in (0, 1); got {level!r}", field="level")
@@ -179,9 +183,11 @@ def liability(
     factor = _factor(query_volume, incident_cost, domain_multiplier, regulatory_weight, materialisation)
     given = view(correct, confidence).event
     is_unknown = view(unknown, confidence).event.true == 1
-    onto_u_recall(unknown, confidence, threshold=threshold)  # refuses data without unknowns
-    flagged = given.prob < threshold
-    error = Statistic.of("onto_ece", {"strategy": strategy})
+    onto_u_recall(unknown, confidence, threshold=threshold, detected=detected)  # refuses data without unknowns
+    flagged = given.prob.astype(np.float64, copy=False) < float(threshold)
+    if detected is not None:
+        flagged = flags_of(detected, given.n_rows)
+    error = Statistic.of("onto_ece", {"strategy": strategy, "bins": bins})
     plan = scheme(given.n_rows, is_unknown.astype(int), None)
 
     def rate(rows: Any) -> float:

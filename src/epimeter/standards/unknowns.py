@@ -343,9 +343,9 @@ def recall_by_category(unknown: Any, detected: Any, category: Any) -> tuple[Cate
     """U-Recall of each category among the unknown inputs; a record without a category counts as `other`."""
     flags = np.asarray(detected).astype(bool)
     truth = np.asarray(unknown).astype(bool)
-    names = np.array(["other" if name is None or name == "" else str(name) for name in np.asarray(category)[truth]])
     if not (len(flags) == len(truth) == len(np.asarray(category))):
         raise InputError("unknown, detected and category must have one entry a record", field="category")
+    names = np.array(["other" if name is None or name == "" else str(name) for name in np.asarray(category)[truth]])
     hit = flags[truth]
     return tuple(
         CategoryRecall(
