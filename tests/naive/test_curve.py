@@ -2,6 +2,7 @@
 """The curve family and the recalibration maps against their definitions, written straight from the formulas."""
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -483,6 +484,101 @@ def test_a_spline_needs_two_rows_and_three_knots():
         m.fott_spline([1], [0.4])
     with pytest.raises(InputError, match="knots of fott_spline must be at least 3"):
         m.fott_spline(*SPREAD, knots=2)
+
+
+def exact_eci(y, logits):
+    """The index of a vector with four knots, by Newton's method in 60 digits."""
+    with localcontext(prec=60):
+        z = [Decimal(float(value)) for value in logits]
+        knots = [Decimal(float(q)) for q in np.quantile(logits, (0.05, 0.35, 0.65, 0.95))]
+
+        def cube(x):
+            return max(x, Decimal(0)) ** 3
+
+        def bent(x, j):
+            return (cube(x - knots[j]) - cube(x - knots[3])) / (knots[3] - knots[j])
+
+        rows = [[Decimal(1), x, bent(x, 0) - bent(x, 2), bent(x, 1) - bent(x, 2)] for x in z]
+        place = [Decimal(0)] * 4
+
+        def height(at):
+            eta = [sum(b * x for b, x in zip(at, row, strict=True)) for row in rows]
+            return -sum((1 + (-e if one else e).exp()).ln() for e, one in zip(eta, y, strict=True))
+
+        for _ in range(300):
+            eta = [sum(b * x for b, x in zip(place, row, strict=True)) for row in rows]
+            chance = [1 / (1 + (-e).exp()) for e in eta]
+            left = [c if not one else -(1 / (1 + e.exp())) for e, c, one in zip(eta, chance, y, strict=True)]
+            slope = [-sum(r * row[j] for r, row in zip(left, rows, strict=True)) for j in range(4)]
+            mass = [c / (1 + e.exp()) for e, c in zip(eta, chance, strict=True)]
+            table = [
+                [sum(w * row[j] * row[k] for w, row in zip(mass, rows, strict=True)) for k in range(4)] + [slope[j]]
+                for j in range(4)
+            ]
+            for j in range(4):  # Gauss and Jordan
+                pivot = max(range(j, 4), key=lambda k, j=j: abs(table[k][j]))
+                table[j], table[pivot] = table[pivot], table[j]
+                table[j] = [value / table[j][j] for value in table[j]]
+                for k in range(4):
+                    if k != j:
+                        table[k] = [a - table[k][j] * b for a, b in zip(table[k], table[j], strict=True)]
+            step = [line[4] for line in table]
+            while height([b + s for b, s in zip(place, step, strict=True)]) < height(place):
+                step = [s / 2 for s in step]
+            place = [b + s for b, s in zip(place, step, strict=True)]
+            if max(abs(sum(s * x for s, x in zip(step, row, strict=True))) for row in rows) < Decimal("1e-20"):
+                break
+        prob = [1 / (1 + (-x).exp()) for x in z]
+        return float(sum((p - c) ** 2 for p, c in zip(prob, chance, strict=True)) / len(z))
+
+
+NEARLY_SEPARATED = [
+    (
+        [0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
+        [
+            -1.6453,
+            -1.1288,
+            -0.62,
+            -0.5205,
+            -0.0551,
+            0.1611,
+            0.256,
+            1.0106,
+            1.851,
+            2.7167,
+            3.6881,
+            4.5331,
+            4.8897,
+            5.2767,
+        ],
+    ),
+    (
+        [0] * 15 + [1, 0, 1, 0, 0] + [1] * 10,
+        np.array(
+            "-16.5934 -15.36 -11.6019 -9.584 -8.8356 -8.5659 -8.4282 -8.1661 -7.1764 -6.529 -5.6827 -4.2439 -1.9042 -1.5018 "
+            "-1.1286 -1.07499 -1.07487 -0.5404 -0.5141 3.0077 3.3481 4.458 4.9043 5.5276 7.1627 8.6343 9.2789 9.5131 10.1883 "
+            "10.7723".split(),
+            float,
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("y", "logits"), NEARLY_SEPARATED)
+def test_eci_of_classes_that_are_all_but_separated(y, logits):
+    prob = 1 / (1 + np.exp(-np.array(logits)))
+    logits = np.log(prob) - np.log(1 - prob)
+    assert_allclose(m.eci(y, prob), exact_eci(y, logits), rtol=1e-7)
+
+
+def test_eci_refuses_classes_that_are_separated_but_for_ties():
+    prob = np.repeat([0.2, 0.8], 20)
+    y = np.repeat([0, 1], 20)
+    y[:5] = 1
+    with pytest.raises(UndefinedMetricError, match="eci has no finite fit"):
+        m.eci(y, prob)
+    with pytest.raises(UndefinedMetricError, match="eci has no finite fit"):
+        m.eci(np.repeat([0, 1, 2], 30), np.repeat([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.3, 0.5]], 30, axis=0))
 
 
 def slow_eci(y, prob, knots):

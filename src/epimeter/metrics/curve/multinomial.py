@@ -20,6 +20,12 @@ Floats = NDArray[np.float64]
 
 KNOTS = {3: (0.10, 0.50, 0.90), 4: (0.05, 0.35, 0.65, 0.95), 5: (0.05, 0.275, 0.5, 0.725, 0.95)}
 """Harrell's quantiles for the knots of a restricted cubic spline."""
+STEPS, PLAIN = 200, 30
+"""Newton's steps at most, and how many of them are plain ones."""
+BLOCK = 1 << 14
+"""Rows of a least-squares problem reduced at a time."""
+TOGETHER, ROUNDS = 1000, 100
+"""Margins added to a linear programme at a time, and how often."""
 
 
 @metric(
@@ -113,37 +119,134 @@ def orthonormal(columns: Floats, weight: Floats) -> Floats:
 def multinomial_fit(basis: Floats, true: NDArray[np.intp], weight: Floats, n_classes: int) -> Floats:
     """Class probabilities of largest likelihood, by Newton's method.
 
-    Where the classes are separated the log odds grow by about 1 a step for ever and the curvature fades away; a fit
-    that exists settles in ten steps or so.
+    A fit that exists settles in ten steps or so. Where the classes are separated, or all but, the log odds grow and the
+    curvature fades away until its small digits are lost. Then it is decided whether there is a maximum; if there is, the
+    further steps are those of `graded_step`, until no probability moves: its log odds may be large and little known.
     """
-    n_columns, n_free = basis.shape[1], n_classes - 1
-    place = np.zeros((n_free, n_columns))
-    came = np.zeros((len(true), n_classes))
-    came[np.arange(len(true)), true] = 1.0
+    place = np.zeros((n_classes - 1, basis.shape[1]))
+    came = np.arange(1, n_classes) == true[:, None]
+    careful = False
 
     def gain(free: Floats) -> float:
         return reached(free, true, weight)
 
-    for _ in range(100):
-        eta = basis @ place.T
-        chance = softmax(eta)
-        slope = ((came - chance)[:, 1:] * weight[:, None]).T @ basis
-        curvature = np.empty((n_free, n_columns, n_free, n_columns))
-        for k in range(n_free):
-            for l in range(k, n_free):
-                shared = weight * chance[:, k + 1] * ((k == l) - chance[:, l + 1])
-                curvature[k, :, l] = curvature[l, :, k] = basis.T @ (basis * shared[:, None])
-        square = curvature.reshape(n_free * n_columns, -1)
-        size = np.linalg.eigvalsh(square)
-        if size[0] <= 1e-13 * size[-1]:
-            break
-        step = np.linalg.solve(square, slope.ravel()).reshape(place.shape)
+    eta = basis @ place.T
+    chance = softmax(eta)
+    for number in range(STEPS):
+        if not careful:
+            square = curvature(basis, chance, weight)
+            size = np.linalg.eigvalsh(square)
+            if size[0] <= 1e-13 * size[-1] or number == PLAIN:
+                careful = True
+                if float(own_margins(eta, true).min()) > 0 or separated(basis, true, n_classes):
+                    break
+        if careful:
+            step = graded_step(basis, chance, true, weight)
+        else:
+            slope = ((came - chance[:, 1:]) * weight[:, None]).T @ basis
+            step = np.linalg.solve(square, slope.ravel()).reshape(place.shape)
         move = basis @ step.T
         largest = float(np.abs(move).max())
         place = place + step * step_length(gain, eta, move, largest)
-        if largest < 1e-8:
-            return softmax(basis @ place.T)
+        eta, before = basis @ place.T, chance
+        chance = softmax(eta)
+        known = max(1e-10, 16 * np.finfo(np.float64).eps * float(np.abs(eta).max()))
+        if largest < 1e-8 or (careful and float(np.abs(chance - before).max()) < known):
+            return chance
     raise UndefinedMetricError("eci has no finite fit: the probabilities separate some classes perfectly")
+
+
+def separated(basis: Floats, true: NDArray[np.intp], n_classes: int) -> bool:
+    """Whether some log odds put no row further from its own class and at least one nearer: then no maximum is finite.
+
+    A linear programme (Albert and Anderson 1984): let the margins of the own class over the others sum to their number
+    while none is negative. It is solved for a few rows; those it forgets are added until none is left.
+    """
+    from scipy.optimize import linprog
+
+    n_columns, n_free = basis.shape[1], n_classes - 1
+    total = np.zeros((n_classes, n_columns))
+    for k in range(n_classes):
+        total[k] = n_classes * basis[true == k].sum(axis=0) - basis.sum(axis=0)
+    total = total[1:].ravel() / (len(basis) * n_free)
+
+    def margins(row: NDArray[np.intp], other: NDArray[np.intp]) -> Floats:
+        made = np.zeros((len(row), n_classes, n_columns))
+        made[np.arange(len(row)), true[row]] += basis[row]
+        made[np.arange(len(row)), other] -= basis[row]
+        return made[:, 1:].reshape(len(row), n_free * n_columns)
+
+    held = np.zeros((0, n_free * n_columns))
+    slack = np.zeros((len(basis), n_classes))
+    for _ in range(ROUNDS):
+        place = np.unravel_index(np.argsort(slack, axis=None, kind="stable")[:TOGETHER], slack.shape)
+        wrong = true[place[0]] != place[1]
+        held = np.concatenate([held, margins(place[0][wrong], place[1][wrong])])
+        # The tolerance is as small as it can be made; what it lets through is looked at below.
+        found = linprog(
+            -total,
+            A_ub=np.concatenate([-held, total[None]]),
+            b_ub=np.append(np.zeros(len(held)), 1.0),
+            bounds=(None, None),
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.x is None or total @ found.x < 0.5:
+            return False
+        slack = own_margins(basis @ found.x.reshape(n_free, n_columns).T, true)
+        slack[np.arange(len(true)), true] = 0.0
+        worst = float(slack.min())
+        largest = float(slack.max())
+        if worst >= -1e-12 * largest:
+            return True
+        if worst > -1e-9 * largest:
+            return False  # held by the tolerance alone
+    return False
+
+
+def own_margins(free: Floats, true: NDArray[np.intp]) -> Floats:
+    """How far the log odds of a row's own class are above those of each class; infinite for its own."""
+    whole = np.concatenate([np.zeros((len(free), 1)), free], axis=1)
+    margin = whole[np.arange(len(true)), true][:, None] - whole
+    margin[np.arange(len(true)), true] = np.inf
+    return np.asarray(margin)
+
+
+def curvature(basis: Floats, chance: Floats, weight: Floats) -> Floats:
+    """Minus the second derivatives of the log-likelihood."""
+    n_columns, n_free = basis.shape[1], chance.shape[1] - 1
+    made = np.empty((n_free, n_columns, n_free, n_columns))
+    for k in range(n_free):
+        for l in range(k, n_free):
+            shared = weight * chance[:, k + 1] * ((k == l) - chance[:, l + 1])
+            made[k, :, l] = made[l, :, k] = basis.T @ (basis * shared[:, None])
+    return made.reshape(n_free * n_columns, -1)
+
+
+def graded_step(basis: Floats, chance: Floats, true: NDArray[np.intp], weight: Floats) -> Floats:
+    """Newton's step where rows count for 1 and for 1e-30 alike.
+
+    The curvature of a row is the sum over k of c_k (e_k - c)(e_k - c)^T, so the step is that of a least-squares problem
+    with rows sqrt(w c_k) (e_k - c) x. Its triangle keeps digits that the curvature, its square, has lost.
+    """
+    n_columns, n_free = basis.shape[1], chance.shape[1] - 1
+    width = n_free * n_columns
+    triangle = np.zeros((0, width + 1))
+    for start in range(0, len(basis), BLOCK):
+        some = slice(start, start + BLOCK)
+        said, mass, x, own = chance[some], np.sqrt(weight[some]), basis[some], true[some]
+        others = np.stack([np.delete(said, k, axis=1).sum(axis=1) for k in range(n_free + 1)], axis=1)  # 1 - c_k
+        blocks = [triangle]
+        for k in range(n_free + 1):
+            away = -said[:, 1:]
+            if k:
+                away[:, k - 1] = others[:, k]
+            root = np.sqrt(said[:, k])
+            rows = (away[:, :, None] * x[:, None, :]).reshape(len(x), width) * (mass * root)[:, None]
+            aim = np.divide(mass, root, out=np.zeros_like(mass), where=(own == k) & (root > 0))
+            blocks.append(np.column_stack([rows, aim]))
+        triangle = np.asarray(np.linalg.qr(np.concatenate(blocks), mode="r"))
+    step = np.linalg.lstsq(triangle[:width, :width], triangle[:width, width], rcond=1e-14)[0]
+    return np.asarray(step).reshape(n_free, n_columns)
 
 
 def reached(free: Floats, true: NDArray[np.intp], weight: Floats) -> float:
