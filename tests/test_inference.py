@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 import epimeter
+from epimeter.card import find
 from epimeter.cli import epimeter as command
 from epimeter.errors import EpimeterError, InputError, MergeError, UndefinedMetricError
 from epimeter.inference import (
@@ -781,3 +782,35 @@ def test_the_level_of_the_null_test_holds(metric):
 def test_debiased_and_plug_in_errors_have_intervals_for_their_own_bins():
     assert interval("ece_db", Y, P) == interval("ece", Y, P, bins=15, binning="mass")
     assert ece_db(Y, P, interval=True).interval == interval("ece_db", Y, P)
+
+
+@pytest.mark.parametrize("name", ["vece", "piece", "klce", "pce"])
+def test_columns_that_a_metric_reads_stay_with_their_rows(name):
+    rng = np.random.Generator(np.random.PCG64(21))
+    prob = rng.random(40)
+    true = (rng.random(40) < prob).astype(int)
+    metric = find(name)
+    column = rng.integers(0, 3, 40) if "groups" in metric.card.needs else rng.random((40, 2))
+    (word,) = metric.card.needs
+
+    def value(rows, labels):
+        answer = metric(labels, prob[rows], **{word: column[rows]})
+        return getattr(answer, "headline", answer)
+
+    everything = np.arange(40)
+    uniform = np.random.Generator(np.random.PCG64(3)).random((9, 40))
+    kept = [value(everything, (row < prob).astype(int)) for row in uniform]
+    found = consistency_test(true, prob, metric=name, metric_params={word: column}, draws=9, alpha=0.1, seed=3)
+    assert found.value == pytest.approx(value(everything, true))
+    assert found.null_mean == pytest.approx(np.mean(kept))
+    rows = (uniform * 40).astype(int)
+    drawn = [value(row, true[row]) for row in rows]
+    found = bootstrap_interval(true, prob, metric=name, metric_params={word: column}, draws=9, seed=3)
+    assert found.bias == pytest.approx(np.mean(drawn) - found.value)
+
+
+def test_a_column_that_is_missing_is_asked_for_in_one_sentence():
+    with pytest.raises(InputError, match=r"vece needs the column features; .* metric_params=\{'features': …\}"):
+        consistency_test([0, 1], [0.2, 0.7], metric="vece")
+    with pytest.raises(InputError, match="metric_params must not hold sample_weight"):
+        bootstrap_interval([0, 1], [0.2, 0.7], metric="ece", metric_params={"sample_weight": [1, 2]})

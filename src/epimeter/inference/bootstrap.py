@@ -17,7 +17,7 @@ from epimeter.inference import draws as random
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
-from epimeter.views import View, view
+from epimeter.views import View
 
 Floats = NDArray[np.float64]
 Method = Literal["basic", "percentile", "bca"]
@@ -308,7 +308,7 @@ def bootstrap_interval(
     metric
         Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
     metric_params
-        Parameters of that metric.
+        Parameters of that metric; columns it reads beside the forecasts, such as features, stay with their rows.
     level
         Nominal coverage.
     method
@@ -326,8 +326,8 @@ def bootstrap_interval(
     threads
         How many threads draw; the answer does not depend on it.
     """
-    given = view(y_true, y_prob, sample_weight=sample_weight)
     statistic = Statistic.of(metric, metric_params)
+    given = statistic.view(y_true, y_prob, sample_weight)
     if sample_weight is not None and not statistic.weighted:
         raise InputError(f"{statistic.name} takes no sample weights: none are defined for it", field="sample_weight")
     plan = scheme(given.n_rows, stratify, groups)
@@ -372,8 +372,8 @@ def bootstrap_difference(
     metric, metric_params, level, method, stratify, groups, draws, seed, threads
         As in bootstrap_interval.
     """
-    first, second = view(y_true, prob_a), view(y_true, prob_b)
     statistic = Statistic.of(metric, metric_params)
+    first, second = statistic.view(y_true, prob_a), statistic.view(y_true, prob_b)
     plan = scheme(first.n_rows, stratify, groups)
     value = statistic.of_view(first) - statistic.of_view(second)
     pair = bootstrapped([first, second], [statistic], plan, draws, seed, threads)[:, :, 0]

@@ -19,7 +19,7 @@ from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import Binary, Multiclass, View, view
+from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
 Alternative = Literal["greater", "less", "two-sided"]
@@ -193,7 +193,7 @@ def consistency_test(
     metric
         Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
     metric_params
-        Parameters of that metric.
+        Parameters of that metric; columns it reads beside the forecasts, such as features, stay with their rows.
     alternative
         Which side speaks against calibration: ``greater``, ``less`` or ``two-sided``.
     alpha
@@ -207,10 +207,10 @@ def consistency_test(
     threads
         How many threads draw; the answer does not depend on it.
     """
-    given = view(y_true, y_prob)
     side = alpha / 2 if alternative == "two-sided" else alpha
     m = tail_count(side, draws)
     statistic = Statistic.of(metric, metric_params)
+    given = statistic.view(y_true, y_prob)
     value = statistic.of_view(given)
     drawn = np.sort(redrawn(given, [statistic], draws, seed, resample, threads)[:, 0])
     above = (1 + int(random.at_least(drawn, value).sum())) / (draws + 1)

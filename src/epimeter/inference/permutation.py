@@ -17,7 +17,7 @@ from epimeter.inference.consistency import Alpha, Alternative
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.limits import AtLeast
 from epimeter.results import Result
-from epimeter.views import View, view
+from epimeter.views import View
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def paired_permutation_test(
     metric
         Name of a metric of the catalogue, or a function (y_true, y_prob) -> number.
     metric_params
-        Parameters of that metric.
+        Parameters of that metric; columns it reads beside the forecasts, such as features, stay with their rows.
     alternative
         ``two-sided``, ``greater`` (the first model has the larger value) or ``less``.
     alpha
@@ -100,12 +100,12 @@ def paired_permutation_test(
     threads
         How many threads draw; the answer does not depend on it.
     """
-    first, second = view(y_true, prob_a), view(y_true, prob_b)
+    statistic = Statistic.of(metric, metric_params)
+    first, second = statistic.view(y_true, prob_a), statistic.view(y_true, prob_b)
     if first.prob.shape != second.prob.shape:
         raise InputError(
             f"both models must have predictions of one shape; got {first.prob.shape} and {second.prob.shape}"
         )
-    statistic = Statistic.of(metric, metric_params)
     value = statistic.of_view(first) - statistic.of_view(second)
     drawn = swapped(first, second, statistic, draws, seed, threads)
     if alternative == "two-sided":

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import View
+from epimeter.views import View, view
 
 WORTH_COMPILING = 4_000_000
 """Rows times replicates from which the compiled loops pay for their loading."""
@@ -29,6 +29,8 @@ class Statistic:
     recipe: Recipe | None
     choices: Mapping[str, Any]
     function: Callable[..., float] | None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Further columns the metric reads, such as features: they stay with their rows."""
 
     @classmethod
     def of(cls, metric: str | Metric[Any] | Callable[..., float], parameters: Mapping[str, Any] | None) -> Statistic:
@@ -39,8 +41,19 @@ class Statistic:
         if isinstance(metric, Metric):
             if metric.reads is None:
                 raise InputError(f"{metric.name} takes other columns; it cannot be resampled by rows", field="metric")
+            names = (*metric.card.needs, *metric.card.takes)
+            columns = {name: chosen.pop(name) for name in names if name in chosen}
+            for name in metric.card.needs:
+                if columns.get(name) is None:
+                    raise InputError(
+                        f"{metric.name} needs the column {name}; where it is resampled, pass it as "
+                        f"metric_params={{{name!r}: …}}, one entry a row",
+                        field=name,
+                    )
+            if "sample_weight" in chosen:
+                raise InputError("metric_params must not hold sample_weight; weights are no parameter of a metric")
             recipe, rest = metric.settle(chosen)
-            return cls(metric.name, metric, recipe, rest, None)
+            return cls(metric.name, metric, recipe, rest, None, columns)
         if not callable(metric):
             raise InputError(f"metric must be a name or a function; got {metric!r:.60}", field="metric")
         return cls(getattr(metric, "__name__", "function"), None, None, chosen, metric)
@@ -49,6 +62,10 @@ class Statistic:
     def weighted(self) -> bool:
         """Whether weights of rows mean anything to it; a function is never told them."""
         return self.metric is not None and self.metric.card.weighted
+
+    def view(self, y_true: Any, y_prob: Any, sample_weight: Any = None) -> View:
+        """The rows it is measured on, with the columns it reads."""
+        return view(y_true, y_prob, sample_weight=sample_weight, **self.columns)
 
     def of_view(self, view: View) -> float:
         """Its value on a view."""
