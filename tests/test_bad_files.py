@@ -339,3 +339,66 @@ def test_no_damaged_byte_breaks_the_reader(tmp_path, name):
         for _ in range(chance.choice([1, 1, 2, 5])):
             data[chance.randrange(len(data))] = chance.randrange(256)
         attempt(written(tmp_path, name, bytes(data)))
+
+
+def header_only(shape, kind):
+    """An .npy file that states a shape and holds no values."""
+    sink = io.BytesIO()
+    np.lib.format.write_array_header_1_0(sink, {"descr": kind, "fortran_order": False, "shape": shape})
+    return sink.getvalue()
+
+
+def test_arrays_whose_values_have_no_size_are_refused(tmp_path):
+    for shape, kind in (((10**12,), "<U0"), ((10**12,), "|V0"), ((10**12, 0), "<f8")):
+        sink = io.BytesIO()
+        with zipfile.ZipFile(sink, "w") as archive:
+            for name in ("confidence", "correct"):
+                archive.writestr(f"{name}.npy", header_only(shape, kind))
+        with pytest.raises(ReadError, match="must have values; its 1000000000000 rows are of no size"):
+            readers.read(written(tmp_path, "a.npz", sink.getvalue()))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_archive_with_two_arrays_of_one_name_is_refused(tmp_path):
+    parts = {name: npz_bytes(**{name: np.array([0.5, 1.0])}) for name in ("confidence", "correct")}
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name in ("confidence", "correct", "confidence"):
+            archive.writestr(f"{name}.npy", zipfile.ZipFile(io.BytesIO(parts[name])).read(f"{name}.npy"))
+    with pytest.raises(ReadError, match="must have different names; a.npz has one twice"):
+        readers.read(written(tmp_path, "a.npz", sink.getvalue()))
+
+
+@pytest.mark.parametrize("cell", ["１.0", "٠.٥", "0.５", "1_0"])
+def test_digits_of_other_scripts_are_no_numbers(tmp_path, cell):
+    with pytest.raises(ReadError, match="confidence must be numbers; line 3 of a.csv has"):
+        readers.read(written(tmp_path, "a.csv", f"confidence,correct\n0.5,1\n{cell},0\n"))
+    with pytest.raises(ReadError, match="correct must be 0 or 1, true or false; line 3 of a.csv has"):
+        readers.read(written(tmp_path, "a.csv", "confidence,correct\n0.5,1\n0.5,１\n"))
+
+
+def test_a_small_file_that_stands_for_more_rows_than_fit_is_refused_at_once(tmp_path):
+    import pyarrow as pa
+
+    rows = 10**12
+    nothing = pa.NullArray.from_buffers(pa.null(), rows, [None])
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([rows], pa.int64()), pa.array([0.5]))
+    for columns in ([nothing, nothing], [runs, runs]):
+        batch = pa.RecordBatch.from_arrays(columns, names=["confidence", "correct"])
+        path = tmp_path / "a.arrow"
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.ipc.new_file(file, batch.schema, options=pa.ipc.IpcWriteOptions(allow_64bit=True)) as writer,
+        ):
+            writer.write(batch)
+        assert path.stat().st_size < 5000
+        with pytest.raises(ReadError, match="does not fit in memory"):
+            readers.read(path)
+
+
+def test_runs_of_equal_values_are_read_as_the_values(tmp_path):
+    import pyarrow as pa
+
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 5]), pa.array([0.5, 0.25]))
+    table = readers.read(pa.table({"confidence": runs, "correct": [1, 0, 1, 0, 1]}))
+    assert table.y_prob.tolist() == [0.5, 0.5, 0.25, 0.25, 0.25]

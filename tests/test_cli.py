@@ -165,3 +165,30 @@ def test_every_command_explains_itself(command):
     assert "\\" not in shown.output  # a mark of the formatter that it did not understand
     examples = [line.strip() for line in shown.output.splitlines() if line.startswith("  epimeter ")]
     assert all(line.split()[1] in COMMANDS for line in examples)
+
+
+def test_no_command_writes_over_the_file_it_reads(csv):
+    before = csv.read_bytes()
+    for arguments in (
+        ("evaluate", csv, "-o", csv),
+        ("summarise", csv, "-o", csv),
+        ("test", csv, "-o", csv),
+        ("compare", csv, csv, "-o", csv),
+        ("draw", csv, "--json", "-o", csv),
+        ("passport", csv, "-o", csv),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert "--output must be another file than those that are read" in done.stderr
+        assert csv.read_bytes() == before
+
+
+def test_outputs_that_are_closed_or_know_few_letters_do_no_harm(csv):
+    command = [sys.executable, "-m", "epimeter", "evaluate", str(csv)]
+    done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], capture_output=True, timeout=120)
+    assert (done.returncode, b"300 rows" in done.stdout) == (0, True)
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    narrow = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, capture_output=True, timeout=120, env=narrow)
+    assert (done.returncode, b"\\u25cf" in done.stdout) == (0, True)

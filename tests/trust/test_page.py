@@ -30,6 +30,7 @@ from certificates import (
 from test_attacks import cosigned
 from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 
+from epimeter.errors import VerificationError
 from epimeter.trust.canonical import canonical_json, to_base64, to_base64url, to_moment
 from epimeter.trust.note import NoteKey
 from epimeter.trust.page import page
@@ -38,6 +39,7 @@ from epimeter.trust.verify import Trust
 
 pytestmark = pytest.mark.slow
 LATER = AT + DAY
+PROOF = DOCUMENT["transparency"]["tlog_proof"]
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +116,21 @@ CASES = {
     "other number": (CERTIFICATE.replace(b"0.0742", b"7.42e-2", 1), {}),
     "deep": (b"[" * 5000 + b"]" * 5000, {}),
     "empty": (b"", {}),
+    **{
+        f"signature line of {name!r}": (changed("transparency.tlog_proof", PROOF + f"\u2014 {name} AAAAAAA=\n"), {})
+        for name in ("other", "o+ther", "o\x85ther", "o\tther", "o\xa0ther", "\ufeff", "", "o\x1cther")
+    },
+    "as deep as may be": (b'{"signature":' + b"[" * 63 + b"]" * 63 + b"}", {}),
+    "one deeper": (b'{"signature":' + b"[" * 64 + b"]" * 64 + b"}", {}),
+    "an unknown signature without bytes": (
+        CERTIFICATE,
+        {"status": GOOD.replace(b'"signatures":[', b'"signatures":[{"keyid":"x","sig":""},')},
+    ),
+    "an unknown signature of no base64": (
+        CERTIFICATE,
+        {"status": GOOD.replace(b'"signatures":[', b'"signatures":[{"keyid":"x","sig":"A"},')},
+    ),
+    "eleven bins": (resigned("evidence.covered_bins", 11), {}),
 }  # fmt: skip
 
 
@@ -136,6 +153,8 @@ def test_the_page_says_what_the_command_says(browser, pages, case):
         (RING.compromise(ISSUER.public.id, AT + 5 * DAY), data_of(cosigned(AT + 5 * DAY))),
         (RING.compromise(ISSUER.public.id, AT + 5 * DAY), CERTIFICATE),
         (RING.compromise(STATUS.public.id, AT), CERTIFICATE),
+        (RING.retire(LOG_KEY.public.id, AT), CERTIFICATE),
+        (RING.retire(LOG_KEY.public.id, AT + timedelta(seconds=1)), CERTIFICATE),
     ],
 )
 def test_the_page_judges_ended_keys_as_the_command_does(browser, pages, ring, certificate):
@@ -241,3 +260,76 @@ def test_a8_the_page_writes_numbers_as_python_does(browser, pages):
             values.append(value)
     theirs = browser.evaluate(f"{json.dumps(values)}.map(canonical)")
     assert theirs == [canonical_json(value).decode() for value in values]
+
+
+ODD = (None, True, 0, 1, -1, 0.5, 1e-10, 2**53 - 1, 100, "", " a", "\xa0a", "e\u0301", "\u200bx", "\x7f", "\U0001f600" * 300,
+       "x" * 301, [], {}, ["L1"], "2026-02-29T00:00:00Z", "2026-11-15T24:00:00Z", "0001-01-01T00:00:00Z", "L1", "L3", "firm",
+       "marginal", "medical", "sha-256:" + "0" * 64 + "\n", "ONTO-CERT-2025-0000000000000000", "__proto__")  # fmt: skip
+
+
+def places(value, way=()):
+    for name, content in value.items() if isinstance(value, dict) else ():
+        yield ".".join((*way, name))
+        yield from places(content, (*way, name))
+
+
+def test_the_page_and_the_command_agree_on_whatever_an_issuer_may_sign(browser, pages):
+    import random
+
+    chance, cases = random.Random(27), []
+    for place in places(BODY):
+        for odd in (..., *chance.sample(ODD, 6)):
+            made = signed(changed(place, odd, BODY))
+            try:
+                made = logged(made)
+            except (KeyError, TypeError, AttributeError, VerificationError):  # the entry of the log cannot even be made
+                made = {**made, "transparency": DOCUMENT["transparency"]}
+            cases.append(data_of(made))
+    for _ in range(200):
+        data = bytearray(CERTIFICATE)
+        data[chance.randrange(len(data))] = chance.choice(b'0123456789"{}[],:\\ eE.-\x00\xff')
+        cases.append(bytes(data))
+    shown(browser, pages(SIGNED_ROOT), CERTIFICATE)
+    script = (
+        "(async () => { const bytes = text => fromBase64url(text, 'bytes'), said = [];"
+        f"const trust = await pinnedRoot(given.root, find('fingerprint').value, new Date({to_moment(LATER)!r}));"
+        "for (const one of %s) { const found = await verify(bytes(one), trust, "
+        f"new Date({to_moment(LATER)!r}), bytes({to_base64url(GOOD)!r}));"
+        "said.push([found.shown, found.authentic, found.current, found.consistent, found.steps.map(step => step.holds)]); }"
+        "return said; })()"
+    )
+    for start in range(0, len(cases), 50):
+        part = cases[start : start + 50]
+        theirs = browser.evaluate(script % json.dumps([to_base64url(data) for data in part]))
+        for data, found in zip(part, theirs, strict=True):
+            ours = judged(data, TRUST, at=LATER, status=GOOD)
+            steps = [step.holds for step in sorted(ours.steps)]
+            assert found == [ours.shown, ours.authentic, ours.current, ours.consistent, steps], data
+
+
+def test_a_link_that_asks_about_the_past_says_so(browser, pages):
+    # The certificate may be revoked since, and the list an old one: the verdict must not look like one of today.
+    assert shown(browser, pages(SIGNED_ROOT), CERTIFICATE)[0] == "VALID"
+    assert f"asked about {to_moment(LATER)}, not about now" in browser.evaluate(
+        "document.getElementById('sentence').textContent"
+    )
+    assert browser.evaluate("document.getElementById('verdict').className") == "open"
+
+
+def test_a_root_that_has_expired_is_not_revived_by_asking_about_the_past(browser, pages):
+    made = root()
+    old = type(made)(
+        version=1, issued_at=AT - 400 * DAY, expires_at=AT - 300 * DAY, threshold=1,
+        ring=RING.add(key("old root").public, "root", AT - 500 * DAY),
+    )  # fmt: skip
+    address = pages(sign_root(old, key("old root")).to_json())
+    assert shown(browser, address, CERTIFICATE, at=AT - 350 * DAY)[0] == "UNTRUSTED_KEY"
+
+
+def test_a_file_that_is_too_large_does_not_leave_the_last_verdict_standing(browser, pages, tmp_path):
+    assert shown(browser, pages(SIGNED_ROOT), CERTIFICATE)[0] == "VALID"
+    (tmp_path / "large.json").write_bytes(CERTIFICATE + b" " * (1 << 20))
+    browser.evaluate("delete document.getElementById('verdict').dataset.done; 1")
+    browser.choose_files("#files", [tmp_path / "large.json"])
+    assert said(browser)[0] == "INVALID(malformed)"
+    assert browser.evaluate("document.getElementById('facts').innerText").strip() in ("", "What the certificate states")

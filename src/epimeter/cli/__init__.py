@@ -81,6 +81,7 @@ def epimeter() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; whatever goes wrong is one sentence on standard error, never a traceback."""
+    _mend_streams()
     try:
         code: Any = epimeter.main(args=arguments, prog_name="epimeter", standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -109,6 +110,16 @@ def main(arguments: list[str] | None = None) -> None:
         _say(f"a fault of epimeter itself ({type(fault).__name__}: {fault}); EPIMETER_TRACE=1 shows where")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _mend_streams() -> None:
+    """Output that was closed goes nowhere; letters that an output has no code for are written as escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _say(sentence: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from epimeter.cli.outputs import in_a_folder, spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 
@@ -38,6 +39,13 @@ def subject_options(command: Any) -> Any:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def named_columns(columns: tuple[str, ...]) -> dict[str, str] | None:
+    """What --column gave: the column of each role; None when nothing."""
+    from epimeter.cli.evaluate import _pair
+
+    return dict(_pair(column, "--column") for column in columns) or None
 
 
 @click.command()
@@ -86,6 +94,8 @@ def certify(
     from epimeter.trust.key_file import write_whole
     from epimeter.trust.registry import Registry
 
+    spare(output, file, report)
+    in_a_folder(output)  # a certificate once issued is not taken back
     at = moment_of(None)
     subject = Subject(
         organization=organization,
@@ -96,8 +106,7 @@ def certify(
     )
     with Registry(folder) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
-        named = dict(column.split("=", 1) for column in columns if "=" in column)
-        found = assess(read(file, columns=named or None), domain=domain, at=at, assume_utc=assume_utc)
+        found = assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
         outcome = registry.certify(
             found,
             subject,

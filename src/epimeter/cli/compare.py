@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
+from epimeter.cli.outputs import spare
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
 
@@ -63,6 +64,7 @@ def compare(
 
     if len(files) < 2:
         raise click.UsageError("compare takes at least two files")
+    spare(output, *files)
     if figure is not None:
         from epimeter.draw.canvas import format_of, require_matplotlib
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import click
 
+from epimeter.cli.certify import named_columns
+from epimeter.cli.outputs import spare
+from epimeter.cli.trusted import content_of
+
 
 @click.command()
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
@@ -26,10 +30,10 @@ def disclose(certificate: str, data: str, record: str, columns: tuple[str, ...],
     from epimeter.trust.shape import check_shape
     from epimeter.trust.strict_json import load_json
 
-    document = load_json(Path(certificate).read_bytes())
+    spare(output, certificate, data)
+    document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
-    named = dict(column.split("=", 1) for column in columns if "=" in column)
-    made = show(record_columns(read(data, columns=named or None)), record, document["certificate"]["id"])
+    made = show(record_columns(read(data, columns=named_columns(columns))), record, document["certificate"]["id"])
     try:
         check_disclosure(made, document)
     except VerificationError:

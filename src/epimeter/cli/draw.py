@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from epimeter.cli.evaluate import _choices, _pair
+from epimeter.cli.outputs import spare
 from epimeter.errors import InputError
 
 NOUNS = ("reliability", "isotonic", "smooth", "roof", "cumulative", "brier", "classwise", "simplex", "histogram")
@@ -52,6 +53,7 @@ def draw(
     """
     from epimeter.draw.canvas import format_of, require_matplotlib
 
+    spare(output, file)
     if not as_json:
         if output is None:
             raise click.UsageError("a figure needs a file: -o out.png (or .svg, .pdf); --json prints its data")

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from epimeter.card import catalogue, find
+from epimeter.cli.outputs import spare
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
@@ -80,6 +81,7 @@ def evaluate(
     """
     if everything and metrics:
         raise click.UsageError("--all and --metric exclude each other")
+    spare(output, file, *more, truth)
     choices = _choices(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None

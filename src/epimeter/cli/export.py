@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from epimeter.cli.outputs import spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
-from epimeter.cli.trusted import moment_of
+from epimeter.cli.trusted import content_of, moment_of
 
 
 @click.command()
@@ -28,6 +29,7 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
     """Write a certificate in another form. The DSSE envelope holds the same signature; the other two are signed anew."""
     import json
 
+    from epimeter.errors import VerificationError
     from epimeter.trust.canonical import canonical_json
     from epimeter.trust.certificate import SHAPE
     from epimeter.trust.credential import credential
@@ -38,7 +40,8 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
     from epimeter.trust.statement import sign_statement, to_envelope
     from epimeter.trust.strict_json import load_json
 
-    document = load_json(Path(certificate).read_bytes())
+    spare(output, certificate)
+    document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
     body = {name: content for name, content in document.items() if name not in UNSIGNED}
     if kind == "dsse":
@@ -51,7 +54,12 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
         at = moment_of(None)
         with Registry(folder) as registry:
             signer = registry.signers(passphrase(passphrase_file), at).issuer
-            registry.certificate(body["certificate"]["id"])  # nothing is signed that was not issued here
+            issued = load_json(registry.certificate(body["certificate"]["id"]))
+            if any(issued[name] != content for name, content in body.items()):
+                raise VerificationError(
+                    "nothing is signed anew that was not issued here; this certificate is not the one of its id",
+                    code="bad_signature",
+                )
         made = (
             sign_statement(body, signer).to_json()
             if kind == "in-toto"

@@ -11,7 +11,7 @@ import click
 
 from epimeter.cli.certify import FOLDER
 from epimeter.cli.passphrase import passphrase, passphrase_option
-from epimeter.cli.trusted import moment_of, trust_of, trust_options
+from epimeter.cli.trusted import content_of, moment_of, trust_of, trust_options
 
 
 @click.group()
@@ -26,12 +26,14 @@ def log() -> None:
 def verify(database: str, as_json: bool, **whom: Any) -> None:
     """Rebuild the tree of a log's DATABASE (or of an issuer's folder) from its rows, against every signed checkpoint.
 
-    Names every entry that was edited, deleted, inserted or swapped. Exit code 1 when anything is wrong.
+    Names every entry that was edited, deleted, inserted or swapped. Exit code 1 when anything is wrong. The audit log
+    of an issuer, audit.db, is signed by the same key under the log's name and /audit.
     """
     from epimeter.trust.audit import audit
 
     path = Path(database) / "log.db" if Path(database).is_dir() else Path(database)
-    found = audit(path, _policy(whom))
+    policy = _policy(whom)
+    found = audit(path, _of_audit(policy) if path.name == "audit.db" else policy)
     if as_json:
         findings = [{"what": f.what, "first": f.index, "last": f.last, "sentence": f.sentence} for f in found.findings]
         facts = {"origin": found.origin, "size": found.size, "checkpoints": found.checkpoints}
@@ -96,6 +98,14 @@ def _policy(whom: dict[str, Any]) -> Any:
     return trust.logs[0]
 
 
+def _of_audit(policy: Any) -> Any:
+    from epimeter.trust.checkpoint import LogPolicy
+    from epimeter.trust.note import NoteKey
+
+    names = (key.name.removesuffix("/audit") + "/audit" for key in policy.log_keys)
+    return LogPolicy(log_keys=tuple(map(NoteKey, names, (key.public for key in policy.log_keys))))
+
+
 def _view(place: str) -> Any:
     from epimeter.trust.log import Log
     from epimeter.trust.tile_log import from_folder, from_url
@@ -114,11 +124,11 @@ def _undone(view: Any, tree: Any, status: str) -> list[str]:
     from epimeter.trust.envelope import Envelope
     from epimeter.trust.log import Log
     from epimeter.trust.merkle import leaf_hash, root_of
-    from epimeter.trust.publishing import undone
+    from epimeter.trust.publishing import undone, unpublished
     from epimeter.trust.status_list import StatusList
 
     entries = view.entries(0, tree.size) if isinstance(view, Log) else view.entries(tree.size)
     if root_of(map(leaf_hash, entries)) != tree.root:
         raise VerificationError("the entries of the log are not those of its checkpoint", code="inconsistent")
-    payload = Envelope.from_json(Path(status).read_bytes()).payload
-    return undone(entries, StatusList.from_document(load_canonical(payload)))
+    sealed = Envelope.from_json(content_of(status))
+    return unpublished(entries, sealed) or undone(entries, StatusList.from_document(load_canonical(sealed.payload)))

@@ -26,7 +26,7 @@ def passphrase_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def passphrase(file: str | None, *, twice: bool = False) -> str:
     """The passphrase, without its line end."""
     if file is not None:
-        return Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+        return os.fsdecode(Path(file).read_bytes()).rstrip("\r\n")
     if VARIABLE in os.environ:
         return os.environ[VARIABLE]
     if not sys.stdin.isatty():

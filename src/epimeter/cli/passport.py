@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from epimeter.cli.outputs import spare
 from epimeter.cli.standards import standard_options
 from epimeter.errors import InputError
 
@@ -50,6 +51,7 @@ def passport(
         return
     if len(files) > 1:
         raise click.UsageError(f"one file at a time; got {len(files)}")
+    spare(output, files[0])
     from epimeter.passport import canonical, pdf
     from epimeter.passport import passport as made_of
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from epimeter.cli.evaluate import FORMS, _judge, parsed, write
+from epimeter.cli.outputs import spare
 
 
 @click.command()
@@ -24,6 +25,7 @@ def report(
     from epimeter.scale.files import matching, merged_files
     from epimeter.scale.reports import reports
 
+    spare(output, *files)
     wanted = [parsed(requirement) for requirement in requirements]
     found = chosen(reports(merged_files(matching(files))), value)
     form = "json" if as_json else FORMS.get(Path(output or "").suffix.lower(), "text")

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
+
+from epimeter.cli.certify import named_columns
+from epimeter.cli.trusted import content_of
 
 
 @click.command()
@@ -27,13 +29,12 @@ def reproduce(certificate: str, data: str, columns: tuple[str, ...], assume_utc:
     from epimeter.trust.shape import check_shape
     from epimeter.trust.strict_json import load_json, malformed
 
-    document = load_json(Path(certificate).read_bytes())
+    document = load_json(content_of(certificate))
     if not isinstance(document, dict):
         raise malformed("a certificate must be a JSON object")
     body = {name: content for name, content in document.items() if name not in UNSIGNED}
     check_shape(body, BODY, "")
-    named = dict(column.split("=", 1) for column in columns if "=" in column)
-    compared = compare(body, read(data, columns=named or None), assume_utc=assume_utc)
+    compared = compare(body, read(data, columns=named_columns(columns)), assume_utc=assume_utc)
     wrong = [one for one in compared if not one.same and one.must_agree]
     if as_json:
         rows = [{"field": c.field, "certified": c.certified, "found": c.found, "same": c.same} for c in compared]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from epimeter.cli.evaluate import _choices, _pair
+from epimeter.cli.outputs import spare
 from epimeter.cli.progress import Progress
 
 
@@ -48,6 +49,7 @@ def summarise(
     from epimeter.scale.files import to_file
     from epimeter.scale.scan import summarised
 
+    spare(output, *files)
     names: Any = [name for group in metrics for name in group.split(",")] or None
     bars: list[Progress] = []
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
+from epimeter.cli.outputs import spare
 
 TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 
@@ -58,6 +59,7 @@ def test(
     """
     from epimeter.inference import calibration_tests, safe_calibration_test, tolerance_test
 
+    spare(output, file)
     if figure is not None:
         from epimeter.draw.canvas import format_of, require_matplotlib
 

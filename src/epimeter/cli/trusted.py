@@ -14,6 +14,8 @@ import click
 
 from epimeter.errors import InputError, VerificationError
 
+SIZE_LIMIT = 1 << 20  # bytes of a certificate, a status list, a trust root, a record, a key
+
 
 def trust_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that verifies."""
@@ -24,9 +26,13 @@ def trust_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--log-key", "log_keys", multiple=True, metavar="VKEY", help="Log's key: name+id+key, or a file."),
         click.option("--status-key", "status_keys", multiple=True, metavar="KEY", help="Key of the status list."),
         click.option(
-            "--root", type=click.Path(exists=True, dir_okay=False), help="Trust root, in place of single keys."
+            "--root",
+            "roots",
+            multiple=True,
+            type=click.Path(exists=True, dir_okay=False),
+            help="Trust root, in place of single keys; its successors after it, one --root each.",
         ),
-        click.option("--fingerprint", help="SHA-256 of the trust root, as you got it from elsewhere."),
+        click.option("--fingerprint", help="SHA-256 of the (first) trust root, as you got it from elsewhere."),
     )
     for option in reversed(options):
         command = option(command)
@@ -37,25 +43,28 @@ def trust_of(
     keys: tuple[str, ...],
     log_keys: tuple[str, ...],
     status_keys: tuple[str, ...],
-    root: str | None,
+    roots: tuple[str, ...],
     fingerprint: str | None,
 ) -> Any:
     """The trust that the options make."""
     from epimeter.trust.envelope import Envelope
     from epimeter.trust.note import NoteKey
-    from epimeter.trust.root import pin
+    from epimeter.trust.root import follow, pin
     from epimeter.trust.verify import Trust
 
-    if root is not None:
+    if roots:
         if keys or log_keys or status_keys:
             raise click.UsageError("--root takes the place of --key, --log-key and --status-key")
         if fingerprint is None:
             raise click.UsageError(
                 "--root needs --fingerprint: a trust root is believed for what you know of it already"
             )
-        pinned = pin(Envelope.from_json(Path(root).read_bytes()), fingerprint.strip().lower())
-        pinned.check(moment_of(None))  # an expired root means that a newer one is kept from us, whatever is asked about
-        return Trust.of(pinned)
+        first, *later = (Envelope.from_json(content_of(root)) for root in roots)
+        newest = follow(pin(first, fingerprint.strip().lower()), later)
+        newest.check(moment_of(None))  # an expired root means that a newer one is kept from us, whatever is asked about
+        return Trust.of(newest)
+    if fingerprint is not None:
+        raise click.UsageError("--fingerprint is that of a trust root; give the root with --root FILE")
     return Trust.pinned(
         tuple(key_of(text) for text in keys),
         logs=tuple(NoteKey.from_vkey(_content(text)) for text in log_keys),
@@ -99,11 +108,16 @@ def moment_of(text: str | None) -> datetime:
     return from_moment(f"{text}T00:00:00Z" if len(text) == 10 else text, "--at")
 
 
+def content_of(path: str, limit: int = SIZE_LIMIT) -> bytes:
+    """The bytes of a document; of a file too large to be one, just enough to see that it is."""
+    with open(path, "rb") as file:
+        return file.read(limit + 1)
+
+
 def _content(text: str) -> str:
-    path = Path(text)
     try:
-        if len(text) < 4096 and path.is_file():
-            return path.read_text(encoding="utf-8").strip()
+        if len(text) < 4096 and Path(text).is_file():
+            return content_of(text).decode("utf-8").strip()
     except (OSError, ValueError):
         pass
     return text.strip()

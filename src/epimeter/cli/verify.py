@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from epimeter.cli.trusted import moment_of, trust_of, trust_options
+from epimeter.cli.trusted import content_of, moment_of, trust_of, trust_options
 
 MARKS = {True: "yes", False: "no", None: "unknown"}
 
@@ -26,7 +26,7 @@ def verify(
     keys: tuple[str, ...],
     log_keys: tuple[str, ...],
     status_keys: tuple[str, ...],
-    root: str | None,
+    roots: tuple[str, ...],
     fingerprint: str | None,
     status: str | None,
     at: str | None,
@@ -49,15 +49,15 @@ def verify(
 
     moment = moment_of(at)
     try:
-        trust = trust_of(keys, log_keys, status_keys, root, fingerprint)
+        trust = trust_of(keys, log_keys, status_keys, roots, fingerprint)
     except VerificationError as fault:
         click.echo(f"epimeter: {fault}", err=True)
         raise click.exceptions.Exit(2 if fault.code == "malformed" else 3) from None
     verdict = judge(
-        Path(certificate).read_bytes(),
+        content_of(certificate),
         trust,
         at=moment,
-        status=None if status is None else Path(status).read_bytes(),
+        status=None if status is None else content_of(status),
     )
     code, more = verdict.exit_code, {}
     if verdict.certificate is not None and report is not None:
@@ -66,8 +66,10 @@ def verify(
         code = code if covered else max(code, 1)
     if verdict.certificate is not None and record is not None:
         try:
-            shown = check_disclosure(Path(record).read_bytes(), verdict.certificate)
-            more["record"] = f"{shown['id']} is record {shown['index']} of the certified data: " + json.dumps(shown)
+            shown = check_disclosure(content_of(record), verdict.certificate)
+            more["record"] = (
+                f"{json.dumps(shown['id'])} is record {shown['index']} of the certified data: " + json.dumps(shown)
+            )
         except VerificationError as fault:
             more["record"] = f"is NOT proven: {fault}"
             code = max(code, 1)
@@ -96,5 +98,13 @@ def _summary(body) -> None:  # type: ignore[no-untyped-def]
         f"  ECE {metrics['ece']}, U-Recall {metrics['u_recall']} %, ERS {metrics['ers']}, accuracy "
         f"{metrics['accuracy']}, {metrics['sample_size']:,} records, {evidence['assurance']}"
     )
-    promised = "pre-registered" if evidence["preregistration"] else "not pre-registered"
-    click.echo(f"  attempt {evidence['attempt']}, {promised}, conducted by: {evidence['conducted_by']}")
+    click.echo(f"  attempt {evidence['attempt']}, {_promised(body)}, conducted by: {evidence['conducted_by']}")
+
+
+def _promised(body) -> str:  # type: ignore[no-untyped-def]
+    named, period = body["evidence"]["preregistration"], body["metrics"]["evaluation_period"]
+    if named is None:
+        return "not pre-registered"
+    at = named["registered_at"]  # moments of one form are ordered as text
+    when = "before" if at <= period["start"] else "during" if at <= period["end"] else "after"
+    return f"pre-registered {when} the days of the data"

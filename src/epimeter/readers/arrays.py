@@ -37,6 +37,10 @@ def dense(column: Any) -> Any:
     column = one_chunk(column)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if pa.types.is_run_end_encoded(column.type):
+        from pyarrow import compute
+
+        column = compute.run_end_decode(column)
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 

@@ -95,7 +95,8 @@ def number(value: Any) -> Any:
     if word.lower() in MISSING:
         return None
     try:
-        return value if "_" in word else float(word)
+        # float() also reads 1_000 and the digits of every script; nobody else who reads the file would.
+        return value if "_" in word or not word.isascii() else float(word)
     except ValueError:
         return value
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.block import Block, Blocks, Chooser
-from epimeter.readers.files import Stream
+from epimeter.readers.files import Stream, refuse_beyond_memory
 from epimeter.readers.records import from_columns
 from epimeter.readers.roles import Roles
 from epimeter.readers.wording import brief, clean, listed
@@ -28,6 +28,7 @@ def parquet(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
             if not file.metadata.num_rows:
                 raise ReadError(f"{stream.source} has columns but no rows")
             if size is None:
+                refuse_beyond_memory(16 * file.metadata.num_rows)
                 found = [file.read(columns=roles.wanted)]
             else:
                 found = file.iter_batches(size, columns=roles.wanted)
@@ -82,6 +83,7 @@ def _blocks(parts: Any, roles: Roles, source: str) -> Blocks:
     """Arrow tables or batches as blocks."""
     start = 0
     for part in parts:
+        refuse_beyond_memory(16 * part.num_rows)  # rows that are all alike, or null, take no room in a file
         yield Block(
             source=source,
             roles=roles,
@@ -116,6 +118,8 @@ def npz(stream: Stream, chooser: Chooser) -> Blocks:
     try:
         with zipfile.ZipFile(place) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            if len(members) < len(archive.infolist()):
+                raise ReadError(f"the arrays of an npz file must have different names; {stream.source} has one twice")
             if "[Content_Types]" in members or "[Content_Types].xml" in members:
                 raise ReadError(f"{stream.source} is an Office document, not npz. Save the sheet as CSV")
             foreign = [info.filename for info in members.values() if not info.filename.endswith(".npy")]
@@ -126,6 +130,7 @@ def npz(stream: Stream, chooser: Chooser) -> Blocks:
                 )
             for name, info in members.items():
                 _check_array(archive, name, info, stream.source)
+            refuse_beyond_memory(sum(info.file_size for info in members.values()))
             yield _named_arrays(place, chooser, stream.source)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as fault:
         raise ReadError(
@@ -151,6 +156,8 @@ def _check_array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo, sou
             "code and are never opened. Save it with a plain dtype",
             field=name,
         )
+    if shape and shape[0] and not dtype.itemsize * np.prod(shape[1:], dtype=object):
+        raise ReadError(f"{clean(name)} of {source} must have values; its {shape[0]} rows are of no size", field=name)
     if said != info.file_size:
         raise ReadError(
             f"{clean(name)} of {source} must have the size its header says; the file is damaged", field=name

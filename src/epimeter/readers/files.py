@@ -159,6 +159,16 @@ def faults_of(name: str, path: str | None = None) -> Iterator[None]:
         raise ReadError(f"{where} does not fit in memory; read it in batches", field=path) from None
 
 
+def refuse_beyond_memory(size: int) -> None:
+    """Refuse, before anything is unpacked, more bytes than the machine has: a small file can stand for many."""
+    try:
+        has = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # the system does not say
+        return
+    if size > has > 0:
+        raise MemoryError
+
+
 def content(head: bytes) -> str:
     """What the first bytes show, in words."""
     for magic, what in MAGIC:

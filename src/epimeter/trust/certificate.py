@@ -72,6 +72,13 @@ def _proof_text(value: Any, where: str) -> None:
         raise VerificationError(f"{where} must be text", code="malformed")
 
 
+SUBJECT: Shape = {
+    "organization": name_of,
+    "system_id": name_of,
+    "system_version": name_of,
+    "domain": word(*DOMAINS),
+    "digests": each({"alg": word("sha-256"), "value": pattern("[0-9a-f]{64}", "64 hexadecimal digits")}, 64),
+}
 SHAPE: Shape = {
     "certificate": {
         "id": _identity,
@@ -84,13 +91,7 @@ SHAPE: Shape = {
     },
     "standard": {name: word(value) for name, value in STANDARD.items()},
     "issuer": {"id": name_of, "key_id": _KEY_ID},
-    "subject": {
-        "organization": name_of,
-        "system_id": name_of,
-        "system_version": name_of,
-        "domain": word(*DOMAINS),
-        "digests": each({"alg": word("sha-256"), "value": pattern("[0-9a-f]{64}", "64 hexadecimal digits")}, 64),
-    },
+    "subject": SUBJECT,
     "metrics": {
         "ece": number(0, 1),
         "ece_ci95": interval(0, 1),
@@ -347,6 +348,7 @@ def check_consistent(body: Mapping[str, Any]) -> None:
         (evidence["assurance"] == sure, f"the intervals make the verdict {sure}, not {evidence['assurance']}"),
         (metrics["sample_size"] >= MINIMUM_ROWS, f"a certificate needs {MINIMUM_ROWS} predictions (ERS-3.1-a)"),
         (evidence["covered_bins"] >= MINIMUM_BINS, f"a certificate needs {MINIMUM_BINS} bins covered (ERS-3.1-c)"),
+        (evidence["covered_bins"] <= CONFIGURATION["bins"], "no more bins can be covered than the profile has"),
         ((end - start).total_seconds() >= MINIMUM_DAYS * 86400, f"it needs {MINIMUM_DAYS} days of data (ERS-3.1-d)"),
         (share is None or share <= LARGEST_SHARE + 1e-9, "no class may hold more than 80 % (ERS-3.1-b)"),
         (end <= issued, "the evaluation period must end before the certificate is issued"),

@@ -80,10 +80,11 @@ class LogPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedCheckpoint:
-    """A checkpoint that satisfies a policy, the note it came in, and when each witness saw it."""
+    """A checkpoint that satisfies a policy, the note it came in, which log keys signed, when each witness saw it."""
 
     checkpoint: Checkpoint
     note: Note
+    signed_by: tuple[NoteKey, ...]
     seen: dict[PublicKey, datetime]
 
     @property
@@ -111,7 +112,7 @@ def cosigned_message(text: str, seconds: int) -> bytes:
 
 def verify_checkpoint(note: Note, policy: LogPolicy) -> VerifiedCheckpoint:
     """Raise unless the note is a checkpoint that satisfies the policy."""
-    verify_note(note, policy.log_keys)
+    signed_by = verify_note(note, policy.log_keys)
     checkpoint = Checkpoint.from_text(note.text)
     if checkpoint.origin != policy.origin:
         raise VerificationError(
@@ -124,7 +125,7 @@ def verify_checkpoint(note: Note, policy: LogPolicy) -> VerifiedCheckpoint:
             f"the checkpoint of size {checkpoint.size} needs {policy.quorum} witnesses; it has {len(seen)}",
             code="witnesses",
         )
-    return VerifiedCheckpoint(checkpoint=checkpoint, note=note, seen=seen)
+    return VerifiedCheckpoint(checkpoint=checkpoint, note=note, signed_by=signed_by, seen=seen)
 
 
 def _cosignatures(note: Note, policy: LogPolicy) -> dict[PublicKey, datetime]:

@@ -36,7 +36,7 @@ def to_pem(key: PrivateKey, passphrase: str) -> bytes:
     if not passphrase:
         raise KeyStoreError("a private key must be kept under a passphrase; got an empty one")
     salt, iv = secrets.token_bytes(16), secrets.token_bytes(16)
-    secret = Scrypt(salt=salt, length=32, n=_N, r=_R, p=_BLOCKS).derive(passphrase.encode("utf-8"))
+    secret = Scrypt(salt=salt, length=32, n=_N, r=_R, p=_BLOCKS).derive(passphrase.encode("utf-8", "surrogateescape"))
     plain = _sequence(_integer(0), _sequence(_ED25519), _octets(_octets(key.seed)))
     pad = padding.PKCS7(128).padder()
     encryptor = Cipher(algorithms.AES256(secret), modes.CBC(iv)).encryptor()
@@ -51,8 +51,10 @@ def to_pem(key: PrivateKey, passphrase: str) -> bytes:
 
 def from_pem(data: bytes, passphrase: str) -> PrivateKey:
     """The key of an encrypted PKCS#8 file, ours or another tool's."""
+    if not passphrase:
+        raise KeyStoreError("a private key is kept under a passphrase; got an empty one")
     try:
-        key = load_pem_private_key(data, passphrase.encode("utf-8"))
+        key = load_pem_private_key(data, passphrase.encode("utf-8", "surrogateescape"))
     except TypeError:
         raise KeyStoreError("a private key file must be encrypted; this one is not") from None
     except (ValueError, UnsupportedAlgorithm):

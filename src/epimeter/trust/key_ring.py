@@ -65,6 +65,11 @@ class KeyRecord:
         """The thumbprint of the key."""
         return self.public.id
 
+    @property
+    def end(self) -> datetime:
+        """When it stops to sign: as planned or, ended early, before."""
+        return self.valid_until if self.revoked is None else min(self.valid_until, self.revoked.at)
+
     def check(self, issued_at: datetime, *, proven_at: datetime | None = None) -> None:
         """Raise unless this key may stand behind a document of that date.
 
@@ -90,10 +95,9 @@ class KeyRecord:
                 f"the document is of {to_moment(issued_at)}",
                 code="key_not_yet_valid",
             )
-        end = self.valid_until if self.revoked is None else min(self.valid_until, self.revoked.at)
-        if issued_at >= end:
+        if issued_at >= self.end:
             raise VerificationError(
-                f"key {self.id[:8]} was valid until {to_moment(end)}; the document is of {to_moment(issued_at)}",
+                f"key {self.id[:8]} was valid until {to_moment(self.end)}; the document is of {to_moment(issued_at)}",
                 code="key_expired",
             )
 

@@ -170,9 +170,7 @@ def verify_note(note: Note, keys: Iterable[NoteKey]) -> tuple[NoteKey, ...]:
                     verified.append(key)
     if not verified:
         names = ", ".join(one.name for one in note.signatures)[:120]
-        raise VerificationError(
-            f"the note is signed by {names or 'nobody'}; none of it by a trusted key", code="untrusted_key"
-        )
+        raise VerificationError(f"the note is signed by {names!r}; none of it by a trusted key", code="untrusted_key")
     return tuple(verified)
 
 

@@ -15,14 +15,13 @@ from typing import Any
 
 from epimeter.errors import VerificationError
 from epimeter.standards.ers import LEVEL_NAMES
-from epimeter.trust.canonical import to_moment
-from epimeter.trust.certificate import SHAPE, STANDARD, Subject, config_digest
+from epimeter.trust.canonical import load_canonical, to_moment
+from epimeter.trust.certificate import STANDARD, SUBJECT, Subject, config_digest
 from epimeter.trust.entries import log_entry, read_entry, system_digest
 from epimeter.trust.envelope import Envelope, seal
 from epimeter.trust.keys import Signer
 from epimeter.trust.names import REGISTRATION, id_of, name_of
 from epimeter.trust.shape import Shape, check_shape, count, maybe, moment, word
-from epimeter.trust.strict_json import load_json
 from epimeter.trust.tiles import ENTRY_LIMIT
 
 KIND = "registration"
@@ -32,13 +31,11 @@ def _identity(value: Any, where: str) -> None:
     id_of(value, where, REGISTRATION)
 
 
-_SUBJECT = SHAPE["subject"]
-assert isinstance(_SUBJECT, Mapping)
 REGISTRATION_SHAPE: Shape = {
     "registration": {"id": _identity, "registered_at": moment},
     "issuer": {"id": name_of},
     "standard": {name: word(value) for name, value in STANDARD.items()},
-    "subject": _SUBJECT,
+    "subject": SUBJECT,
     "plan": {
         "config_digest": word(config_digest()),
         "aim": word(*LEVEL_NAMES[1:]),
@@ -113,7 +110,7 @@ def check_reference(body: Mapping[str, Any], entry: bytes) -> None:
     named = body["evidence"]["preregistration"]
     # An entry of that digest is the one that the issuer signed for, to the byte; only then it is read.
     same = f"sha-256:{hashlib.sha256(entry).hexdigest()}" == named["entry_digest"]
-    fields = load_json(entry, size_limit=ENTRY_LIMIT) if same else None
+    fields = load_canonical(entry, size_limit=ENTRY_LIMIT) if same else None
     agreed = (
         isinstance(fields, dict)
         and fields.get("type") == "evaluation.registered"
@@ -127,16 +124,24 @@ def check_reference(body: Mapping[str, Any], entry: bytes) -> None:
         )
 
 
-def kept(document: Mapping[str, Any], subject: Mapping[str, Any], level: str, records: int) -> tuple[str, ...]:
+def kept(
+    document: Mapping[str, Any], subject: Mapping[str, Any], level: str, records: int, dataset: str | None = None
+) -> tuple[str, ...]:
     """What of a registration was not kept by an evaluation, one sentence each."""
-    plan = document["plan"]
+    promised, plan = document["subject"], document["plan"]
     missed = []
-    if system_digest(document["subject"]) != system_digest(subject):
+    if system_digest(promised) != system_digest(subject):
         missed.append("the registration is of another system")
-    if document["subject"]["domain"] != subject["domain"]:
-        missed.append(f"domain {document['subject']['domain']} was registered; {subject['domain']} was evaluated")
+    if promised["system_version"] != subject["system_version"]:
+        missed.append(f"version {promised['system_version']} was registered; {subject['system_version']} was evaluated")
+    if promised["digests"] and promised["digests"] != subject["digests"]:
+        missed.append("the registration names other model files")
+    if promised["domain"] != subject["domain"]:
+        missed.append(f"domain {promised['domain']} was registered; {subject['domain']} was evaluated")
     if LEVEL_NAMES.index(level) < LEVEL_NAMES.index(plan["aim"]):
         missed.append(f"level {plan['aim']} was registered; {level} was reached")
     if records < plan["least_records"]:
         missed.append(f"at least {plan['least_records']:,} records were registered; {records:,} were evaluated")
+    if dataset is not None and plan["dataset_digest"] not in (None, dataset):
+        missed.append("the registration names other data")
     return tuple(missed)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,21 +27,25 @@ from typing import Any
 from epimeter.errors import InputError, LogError
 from epimeter.standards.ers import ers_next_evaluation
 from epimeter.standards.schedule import certificate_status
-from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
-from epimeter.trust.certificate import KIND, Assessment, Subject, Terms, draft
-from epimeter.trust.entries import issued_entry, log_entry, system_digest
+from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
+from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
+from epimeter.trust.entries import issued_entry, log_entry, read_entry, system_digest
 from epimeter.trust.envelope import Envelope, embed, seal
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
+from epimeter.trust.note import refuse_odd_name
 from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
 from epimeter.trust.root import TrustRoot
+from epimeter.trust.shape import check_shape
 from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
 from epimeter.trust.succession import key_entry, newest_root, put, renew_root, signing_key
 
 ROOT_LIFE = timedelta(days=3650)
 STATUS_LIFE = timedelta(days=7)
+CLOCK_SLACK = timedelta(hours=1)
+"""How far behind the log the clock may be: an evaluation takes its time, and others issue meanwhile."""
 
 _TABLES = """
 CREATE TABLE issuer (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, status_list TEXT NOT NULL);
@@ -104,6 +108,7 @@ class Registry:
         """A new issuer: keys, first trust root, logs, an empty status list; the log comes last and makes it one."""
         folder = Path(folder)
         name_of(issuer, "issuer")
+        refuse_odd_name(origin)
         if (folder / "log.db").exists():
             raise LogError(f"{folder} holds an issuer already; its keys are changed with: epimeter keys rotate")
         # Half an issuer from an interrupted first try: its keys have signed nothing yet.
@@ -122,6 +127,7 @@ class Registry:
         for path, name in ((folder / "audit.db", f"{origin}/audit"), (folder / "new-log.db", origin)):
             path.unlink(missing_ok=True)
             Log.create(path, name, log_key, at).close()
+            path.chmod(0o600)  # what the world may see of it is published
 
         def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
             for statement in _TABLES.split(";\n"):
@@ -167,7 +173,7 @@ class Registry:
             return [entry]
 
         self._audit({"type": "evaluation.registered", "id": identity, "time": to_moment(at)}, signers, at)
-        self.log.append_beside(keep, signers.log, at)
+        self._append(keep, signers, at)
         return identity
 
     def certify(
@@ -187,13 +193,19 @@ class Registry:
         the same.
         """
         identity = new_id(CERTIFICATE, at.year)
+        check_shape(subject.to_json(), SUBJECT, "subject")
         system = system_digest(subject.to_json())
         promise = None if registered is None else self.registration(registered)
-        missed = () if promise is None else kept(promise[1], subject.to_json(), found.level, found.sample_size)
-        obstacles = (*found.obstacles, *missed)
+        obstacles = list(found.obstacles)
+        if promise is not None:
+            facts = (found.level, found.sample_size, found.dataset_digest)
+            obstacles += kept(promise[1], subject.to_json(), *facts)
+        public: dict[str, Any] = {} if promise is None else {"registration": promise[0]}
         attempts: list[int] = []
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
+            if promise is not None and (before := _spent(connection, system, promise[0])) is not None:
+                obstacles.append(f"the registration was for one evaluation; attempt {before} has used it")
             (attempt,) = connection.execute(
                 "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
             ).fetchone()
@@ -207,6 +219,7 @@ class Registry:
                 attempt=attempt,
                 level="NONE" if obstacles else found.level,
                 dataset=found.dataset_digest,
+                **public,
             )
             if obstacles:
                 return [result]
@@ -254,9 +267,9 @@ class Registry:
         notes = self._notes(subject)
         event = {"type": "evaluation.result", "id": identity, "time": to_moment(at), "system": system}
         self._audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
-        self.log.append_beside(issue, signers.log, at)
+        self._append(issue, signers, at)
         if obstacles:
-            return Outcome(id=identity, attempt=attempts[0], certificate=None, obstacles=obstacles, notes=notes)
+            return Outcome(id=identity, attempt=attempts[0], certificate=None, obstacles=tuple(obstacles), notes=notes)
         data = self.certificate(identity)
         self._write(f"certificates/{identity}.json", data)
         self.write_status()
@@ -304,10 +317,8 @@ class Registry:
         if self.statuses().status(index) == "REVOKED" and word == "REVOKED":
             raise InputError(f"certificate {identity} is revoked already")
         self._audit({"type": "status", "id": identity, "status": word, "time": to_moment(at)}, signers, at)
-        self.log.append_beside(
-            lambda connection, _: self._change(connection, {index: (word, identity, reason)}, signers, at),
-            signers.log,
-            at,
+        self._append(
+            lambda connection, _: self._change(connection, {index: (word, identity, reason)}, signers, at), signers, at
         )
         self.write_status()
 
@@ -326,7 +337,7 @@ class Registry:
                     changes[index] = ("SUSPENDED", identity, f"the evaluation due on {due} is overdue")
             return self._change(connection, changes, signers, at)
 
-        self.log.append_beside(renew, signers.log, at)
+        self._append(renew, signers, at)
         self.write_status()
         return self.statuses()
 
@@ -340,7 +351,11 @@ class Registry:
 
     def write_status(self) -> None:
         """Put the newest list where readers find it."""
-        self._write("status/1.json", self.status_file())
+        # Another process may make a newer one between reading and writing: an older list must not be what stays.
+        written = b""
+        while (newest := self.status_file()) != written:
+            self._write("status/1.json", newest)
+            written = newest
 
     def listing(self) -> list[dict[str, Any]]:
         """Every certificate, newest first, with its status now."""
@@ -399,6 +414,15 @@ class Registry:
         ]
         return tuple(notes)
 
+    def _append(self, make: Callable[[sqlite3.Connection, int], list[bytes]], signers: Signers, at: datetime) -> None:
+        def checked(connection: sqlite3.Connection, size: int) -> list[bytes]:
+            (last,) = connection.execute("SELECT time FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
+            if at < from_moment(last, "time of a checkpoint") - CLOCK_SLACK:
+                raise LogError(f"the clock says {to_moment(at)}; the log was last written at {last}. Set the clock.")
+            return make(connection, size)
+
+        self.log.append_beside(checked, signers.log, at)
+
     def _audit(self, event: Mapping[str, Any], signers: Signers, at: datetime) -> None:
         with Log(self.folder / "audit.db") as log:
             log.append([canonical_json(dict(event))], signers.log, at)
@@ -409,6 +433,14 @@ class Registry:
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with _reading(self.folder / "log.db") as connection:
             return connection.execute(query, values).fetchall()
+
+
+def _spent(connection: sqlite3.Connection, system: str, index: int) -> int | None:
+    """The attempt that a registration, by its log index, was used for; None while it is fresh."""
+    rows = connection.execute(
+        "SELECT number, entry FROM attempts JOIN entries ON idx = log_index WHERE system = ? ORDER BY number", (system,)
+    )
+    return next((int(number) for number, entry in rows if read_entry(entry).get("registration") == index), None)
 
 
 def _statuses(connection: sqlite3.Connection) -> StatusList:

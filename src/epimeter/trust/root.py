@@ -24,7 +24,7 @@ from epimeter.trust.checkpoint import LogPolicy
 from epimeter.trust.envelope import Envelope, open_sealed, seal
 from epimeter.trust.key_ring import KeyRing
 from epimeter.trust.keys import PublicKey, Signer
-from epimeter.trust.note import NoteKey
+from epimeter.trust.note import COSIGNATURE, NoteKey
 from epimeter.trust.strict_json import count_of, fields_of, list_of, load_json, malformed
 
 KIND = "trust-root"
@@ -50,6 +50,8 @@ class TrustRoot:
             raise malformed(
                 f"a trust root needs a threshold from 1 to the {able} root keys in force; got {self.threshold}"
             )
+        if any(key.type != COSIGNATURE for key in self.witnesses):
+            raise malformed("a witness of a trust root must have a key of type 4 (cosignature)")
         known = len({key.public for key in self.witnesses})
         if not 0 <= self.quorum <= known:
             raise malformed(f"a trust root asks for {self.quorum} witnesses; it has {known} distinct keys for them")

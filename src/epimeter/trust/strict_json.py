@@ -68,7 +68,7 @@ def fields_of(value: Any, where: str, required: tuple[str, ...], optional: tuple
             raise malformed(f"{where} must have the field {field!r}; it is missing")
     for field in value:
         if field not in required and field not in optional:
-            raise malformed(f"{where} has the unknown field {field!r}; unknown fields are refused")
+            raise malformed(f"{where} has the unknown field {field[:80]!r}; unknown fields are refused")
     return value
 
 

@@ -10,7 +10,7 @@ from epimeter.errors import LogError
 from epimeter.trust.checkpoint import Checkpoint
 from epimeter.trust.merkle import consistency_proof
 from epimeter.trust.note import Note
-from epimeter.trust.tiles import bundle_entries, bundles_of, nodes_from_tiles
+from epimeter.trust.tiles import WIDTH, Tile, bundle_entries, nodes_from_tiles
 
 FILE_LIMIT = 1 << 24  # a full bundle of the largest entries
 PATIENCE = 30.0
@@ -32,7 +32,11 @@ class TileLog:
 
     def entries(self, size: int) -> list[bytes]:
         """All entries up to a size; whoever uses them compares their root with a checkpoint first."""
-        return [entry for tile in bundles_of(size) for entry in bundle_entries(tile, self.fetch(tile.path))]
+        found: list[bytes] = []
+        while len(found) < size:  # bundle by bundle: the size is no more than a number that somebody signed
+            tile = Tile(None, len(found) // WIDTH, min(WIDTH, size - len(found)))
+            found += bundle_entries(tile, self.fetch(tile.path))
+        return found
 
     @property
     def size(self) -> int:
@@ -45,7 +49,8 @@ def from_folder(folder: Path | str) -> TileLog:
 
     def fetch(path: str) -> bytes:
         try:
-            return (Path(folder) / path).read_bytes()
+            with open(Path(folder) / path, "rb") as file:
+                return _limited(file.read(FILE_LIMIT + 1), path)
         except OSError as fault:
             raise LogError(f"{path} of the log cannot be read: {fault.strerror or fault}") from None
 
@@ -68,8 +73,12 @@ def from_url(prefix: str) -> TileLog:
                 data: bytes = answer.read(FILE_LIMIT + 1)
         except (URLError, OSError, http.client.HTTPException, ValueError) as fault:
             raise LogError(f"{path} of the log at {prefix} cannot be fetched: {fault}") from None
-        if len(data) > FILE_LIMIT:
-            raise LogError(f"{path} of the log at {prefix} is larger than any tile")
-        return data
+        return _limited(data, path)
 
     return TileLog(fetch)
+
+
+def _limited(data: bytes, path: str) -> bytes:
+    if len(data) > FILE_LIMIT:
+        raise LogError(f"{path} of the log is larger than any tile")
+    return data

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from epimeter.errors import InputError, TrustError, VerificationError
 from epimeter.trust.canonical import canonical_writer, from_base64, from_moment, to_moment
 from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent
-from epimeter.trust.checkpoint import LogPolicy
+from epimeter.trust.checkpoint import LogPolicy, VerifiedCheckpoint
 from epimeter.trust.entries import issued_entry
 from epimeter.trust.envelope import UNSIGNED, Envelope, open_sealed, pae, payload_type
 from epimeter.trust.key_ring import KeyRecord, KeyRing
@@ -105,6 +105,8 @@ class Trust:
             for role, keys in (("issuer", issuers), ("status", statuses))
             for key in dict.fromkeys(keys)
         )
+        if {key.public for key in logs} & {*issuers, *statuses}:
+            raise malformed("a key has one role; the key of a log is given as an issuer's or a status list's too")
         origins = dict.fromkeys(key.name for key in logs)
         policies = tuple(LogPolicy(log_keys=tuple(key for key in logs if key.name == name)) for name in origins)
         return cls(ring=KeyRing(records), logs=policies)
@@ -118,6 +120,11 @@ class Trust:
     def statuses(self) -> dict[str, KeyRecord]:
         """Records of status keys by key id."""
         return {record.id: record for record in self.ring if record.role == "status"}
+
+    @cached_property
+    def log_ends(self) -> dict[PublicKey, datetime]:
+        """When each log key ends, of those whose time is known."""
+        return {record.public: record.end for record in self.ring if record.role == "log"}
 
     @cached_property
     def policies(self) -> dict[str, LogPolicy]:
@@ -314,6 +321,7 @@ def _logged(
     if proof.extra is not None:
         raise malformed("the proof in a certificate must have no extra line")
     verified = verify_proof(proof, issued_entry(body, signed, body["issuer"]["key_id"]), policy)
+    _refuse_ended(verified, trust, body["certificate"]["issued_at"])
     named, shown = body["evidence"]["preregistration"], block["preregistration"]
     if (named is None) != (shown is None):
         raise VerificationError("a named pre-registration and its proof must come together", code="preregistration")
@@ -324,7 +332,7 @@ def _logged(
             tree = verified.checkpoint
             verify_inclusion(leaf_hash(entry), before.index, tree.size, before.hashes, tree.root)
         else:
-            verify_proof(before, entry, policy)
+            _refuse_ended(verify_proof(before, entry, policy), trust, named["registered_at"])
         check_reference(body, entry)
         if before.index != named["log_index"] or before.index >= proof.index or before.extra is not None:
             raise VerificationError(
@@ -332,6 +340,16 @@ def _logged(
                 code="preregistration",
             )
     return proof.index, verified.proven_at
+
+
+def _refuse_ended(verified: VerifiedCheckpoint, trust: Trust, moment: str) -> None:
+    # A checkpoint is no older than its entries, so a log key that ended before them cannot have signed it in its time.
+    ends = [trust.log_ends.get(key.public) for key in verified.signed_by]
+    at = from_moment(moment, "the time of an entry")
+    if not any(end is None or at < end for end in ends):
+        raise VerificationError(
+            f"the log key that signed the checkpoint had ended when the entry of {moment} was made", code="key_expired"
+        )
 
 
 def _time(body: Mapping[str, Any], at: datetime) -> tuple[str, str]:
