@@ -91,7 +91,7 @@ def test_the_law_of_merging_finds_a_summary_that_forgets():
 
 def test_samples_hold_what_the_laws_need():
     names = [sample.name for sample in SAMPLES]
-    assert names == ["spread", "ties", "classes", "perfect", "one row"]
+    assert names == ["spread", "ties", "classes", "perfect", "wrong", "one row"]
     assert len(np.unique(SAMPLES[1].y_prob)) < len(SAMPLES[1].y_prob)
 
 

@@ -58,6 +58,7 @@ def samples(seed: int = 0) -> list[Sample]:
         Sample("ties", true, coarse, extra),
         Sample("classes", label, classes, extra),
         Sample("perfect", certain.astype(np.int64), certain, extra, perfect=True),
+        Sample("wrong", 1 - certain.astype(np.int64), certain, extra),
         Sample("one row", true[:1], prob[:1], {k: v[:1] for k, v in extra.items()}),
     ]
 
@@ -122,7 +123,7 @@ def is_ideal_when_perfect(metric: Metric[Any], sample: Sample) -> None:
 
 def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
     """The order of the rows does not matter, unless the card says so."""
-    if metric.card.order == "rows" or (metric.card.order == "ties" and sample.name in ("ties", "perfect")):
+    if metric.card.order == "rows" or (metric.card.order == "ties" and sample.name in ("ties", "perfect", "wrong")):
         return
     n = len(sample.y_true)
     turned = sample.take(np.random.Generator(np.random.PCG64(1)).permutation(n))

@@ -634,3 +634,12 @@ def test_imbalanced_totals_merge():
         whole, left, right = view(y, p), view(y[:20], p[:20]), view(y[20:], p[20:])
         joined = recipe.summarise(left).merge(recipe.summarise(right))
         assert metrics.imbalanced_ce.compute(joined) == metrics.imbalanced_ce.compute(recipe.summarise(whole))
+
+
+@pytest.mark.parametrize("binning", ["width", "mass", "area"])
+def test_no_error_is_above_1_when_all_are_sure_and_wrong(binning):
+    for n in range(1, 120):
+        y, p = np.zeros(n, int), np.ones(n)
+        assert metrics.ece(y, p, binning=binning) == 1.0
+        for norm in (1, 1.5, 2, 7):
+            assert metrics.lp_ce(y, p, binning=binning, norm=norm) <= 1.0

@@ -91,6 +91,10 @@ class BinTotals:
         """Mean outcome minus mean confidence, from the exact difference of their sums."""
         return self._mean(self.true - self.prob)  # type: ignore[operator]
 
+    def mean(self, values: Floats) -> Floats:
+        """Mean over the bins of one value each, by their rows: never beyond the largest, as sums of rounded shares can be."""
+        return np.asarray(np.sum(self.size * values, axis=-1) / self.n)
+
     def _mean(self, sums: Sums) -> Floats:
         size = self.size
         return np.divide(sums.floats(), size, out=np.zeros_like(size), where=size > 0)

@@ -142,8 +142,8 @@ def abc(bins: BinTotals, *, measure: Literal["mass", "line"] = "mass") -> Areas:
         ``mass`` weighs the bars by their rows; ``line`` measures the area between the drawn line and the diagonal.
     """
     if measure == "mass":
-        above = float(np.sum(bins.share * np.maximum(bins.gap, 0.0)))
-        below = float(np.sum(bins.share * np.maximum(-bins.gap, 0.0)))
+        above = float(bins.mean(np.maximum(bins.gap, 0.0)))
+        below = float(bins.mean(np.maximum(-bins.gap, 0.0)))
     else:
         x, gap = bins.confidence[bins.filled], bins.gap[bins.filled]
         above, below = area_above(x, gap), area_above(x, -gap)

@@ -68,7 +68,7 @@ def hcs(bins: JudgedTotals, *, beta: Annotated[float, AtLeast(0)] = 1.0) -> floa
         Larger weighs calibration more; 1 is the plain harmonic mean.
     """
     accuracy = float(bins.right.sum().floats() / bins.n)
-    trust = 1.0 - float(np.sum(bins.share * np.abs(bins.gap)))
+    trust = 1.0 - float(bins.mean(np.abs(bins.gap)))
     if math.isinf(beta):
         return trust if accuracy > 0 else 0.0
     below = beta * accuracy + trust

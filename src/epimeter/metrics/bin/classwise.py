@@ -52,7 +52,7 @@ def classwise_ece(bins: BinTotals) -> float:
 
 def class_errors(bins: BinTotals) -> Floats:
     """The expected calibration error of each class."""
-    return np.asarray(np.sum(bins.share * np.abs(bins.gap), axis=-1))
+    return bins.mean(np.abs(bins.gap))
 
 
 @metric(
@@ -131,8 +131,10 @@ def marginal_ce(
     n_classes = len(bins.count)
     weight = np.full(n_classes, 1 / n_classes) if weights is None else class_weights(weights, n_classes)
     if root == "inner":
-        return float(weight @ power_mean(bins.share, bins.gap, norm))
-    return float(power_mean((weight[:, None] * bins.share).ravel(), bins.gap.ravel(), norm))
+        return float(weight @ power_mean(bins.gap, norm, bins.mean))
+    share = weight[:, None] * bins.share
+    gaps = np.where(share > 0, bins.gap, 0.0).ravel()
+    return float(power_mean(gaps, norm, lambda values: np.asarray(np.sum(share.ravel() * values))))
 
 
 def class_weights(weights: Any, n_classes: int) -> Floats:
@@ -190,7 +192,7 @@ def ace(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     norm
         Power p of the gaps within a class; ``inf`` takes the largest.
     """
-    return float(np.mean(power_mean(bins.share, bins.gap, norm)))
+    return float(np.mean(power_mean(bins.gap, norm, bins.mean)))
 
 
 @metric(

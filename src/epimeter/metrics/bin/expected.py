@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -27,19 +28,19 @@ BIN_SYMBOLS = {
 }
 
 
-def power_mean(share: Floats, gap: Floats, norm: float) -> Floats:
-    """Mean of |gap|^norm by share, and its root, along the last axis; the largest gap when the norm is infinite.
+def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Floats:
+    """Mean of |gap|^norm and its root, along the last axis; the largest gap when the norm is infinite.
 
     Gaps are divided by the largest first, so that a high power does not underflow.
     """
     size = np.abs(gap)
     if norm == 1:
-        return np.asarray(np.sum(share * size, axis=-1))
-    largest = np.max(np.where(share > 0, size, 0.0), axis=-1, keepdims=True)
+        return mean(size)
+    largest = np.max(size, axis=-1, keepdims=True)
     if np.isinf(norm):
         return np.asarray(largest[..., 0])
     part = np.divide(size, largest, out=np.zeros_like(size), where=largest > 0)
-    return np.asarray(largest[..., 0] * np.sum(share * part**norm, axis=-1) ** (1 / norm))
+    return np.asarray(largest[..., 0] * mean(part**norm) ** (1 / norm))
 
 
 @metric(
@@ -61,7 +62,7 @@ def power_mean(share: Floats, gap: Floats, norm: float) -> Floats:
 )
 def ece(bins: BinTotals) -> float:
     """Mean gap between the confidence stated and the frequency seen, weighted by the rows of each bin."""
-    return float(np.sum(bins.share * np.abs(bins.gap)))
+    return float(bins.mean(np.abs(bins.gap)))
 
 
 @metric(
@@ -86,7 +87,7 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     norm
         Power p of the gaps: 1 weighs all alike, 2 is the root mean square, ``inf`` the largest gap.
     """
-    return float(power_mean(bins.share, bins.gap, norm))
+    return float(power_mean(bins.gap, norm, bins.mean))
 
 
 @metric(
@@ -147,7 +148,7 @@ class AreaBins(Bins):
 )
 def ece_ea(bins: BinTotals) -> float:
     """Expected calibration error over bins whose width times count is about equal: between equal width and equal mass."""
-    return float(np.sum(bins.share * np.abs(bins.gap)))
+    return float(bins.mean(np.abs(bins.gap)))
 
 
 @dataclass(frozen=True)
@@ -189,4 +190,4 @@ def top_label_ce(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     norm
         Power p of the gaps; ``inf`` takes the largest.
     """
-    return float(power_mean(bins.share, bins.gap, norm))
+    return float(power_mean(bins.gap, norm, bins.mean))

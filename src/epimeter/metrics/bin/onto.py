@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.limits import AtLeast
@@ -130,7 +129,7 @@ class ErsBins(Bins):
 def onto_ece(bins: BinTotals) -> OntoError:
     """Expected and maximum calibration error with the binning strategies of ONTO 42001."""
     gap = np.abs(bins.gap)
-    return OntoError(ece=_at_most_one(bins.share * gap), mce=float(gap.max()), bins=int(bins.filled.sum()))
+    return OntoError(ece=float(bins.mean(gap)), mce=float(gap.max()), bins=int(bins.filled.sum()))
 
 
 @metric(
@@ -147,9 +146,4 @@ def onto_ece(bins: BinTotals) -> OntoError:
 )
 def ers_ece(bins: BinTotals) -> float:
     """Expected calibration error as ONTO-ERS defines it."""
-    return _at_most_one(bins.share * np.abs(bins.gap))
-
-
-def _at_most_one(parts: NDArray[np.float64]) -> float:
-    """A sum of shares; rounded shares may add up to a little more than 1, which no limit of a standard admits."""
-    return min(1.0, float(np.sum(parts)))
+    return float(bins.mean(np.abs(bins.gap)))

@@ -72,7 +72,7 @@ def ordered_sum(values: Floats) -> float:
 def smbs(bins: BinTotals) -> float:
     """Brier score with each confidence replaced by the mean of its bin."""
     # The mean of (y - c̄)^2 in a bin is the variance of its outcomes and the squared gap.
-    return float(np.sum(bins.share * (bins.frequency * (1 - bins.frequency) + bins.gap**2)))
+    return float(bins.mean(bins.frequency * (1 - bins.frequency) + bins.gap**2))
 
 
 @metric(

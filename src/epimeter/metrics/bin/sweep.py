@@ -61,7 +61,7 @@ def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> 
     limit = max(1, min(math.floor(stairs.total), MOST_COPIES * view.n_rows))
     bins = limit if stairs.rises else next(b for b in range(1, limit + 1) if b == limit or not stairs.monotone(b + 1))
     totals: BinTotals = Bins(bins, binning).of(view)
-    return SweptError(value=float(power_mean(totals.share, totals.gap, norm)), bins=bins)
+    return SweptError(value=float(power_mean(totals.gap, norm, totals.mean)), bins=bins)
 
 
 SEARCH = (

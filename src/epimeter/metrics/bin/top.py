@@ -66,7 +66,7 @@ class Ranking:
         """ECE@k."""
         count = max(1, decimal_log(k)) if bins is None else bins
         totals: BinTotals = Bins(count, binning).of(self.first(k))
-        return float(np.sum(totals.share * np.abs(totals.gap)))
+        return float(totals.mean(np.abs(totals.gap)))
 
 
 def decimal_log(k: float) -> int:

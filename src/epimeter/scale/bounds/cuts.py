@@ -37,16 +37,19 @@ def gap_norm(cells: CellTotals, bins: int, norm: float) -> tuple[float, float]:
     ends = np.concatenate([[0.0], left, [float(cells.residual.sum().floats())]])
     residual = np.diff(ends)
     size = np.diff(border).astype(np.float64)
-    share = size / n_rows
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.sum(size * values) / n_rows)
+
     gap = np.divide(residual, size, out=np.zeros(bins), where=size > 0)
-    value = float(power_mean(share, gap, norm))
+    value = float(power_mean(gap, norm, mean))
     if norm == 1:
         largest, least = _largest(residual, low, high), _least(residual, low, high)
         return value, max(largest / n_rows - value, value - least / n_rows) + SLACK
     low, high = np.concatenate([[0.0], low, [0.0]]), np.concatenate([[0.0], high, [0.0]])
     worst = np.maximum(np.abs(high[1:] - low[:-1]), np.abs(low[1:] - high[:-1]))
     error = np.divide(worst, size, out=np.zeros(bins), where=size > 0)
-    return value, float(power_mean(share, error, norm)) + SLACK
+    return value, float(power_mean(error, norm, mean)) + SLACK
 
 
 def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
