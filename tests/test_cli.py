@@ -107,7 +107,7 @@ BAD = {
     "an empty folder": (["evaluate", "EMPTY"], "holds no file of a known format"),
     "unknown metric": (["evaluate", "FILE", "--metric", "ece15"], "did you mean 'ece'"),
     "unknown parameter": (["evaluate", "FILE", "--set", "colour=3"], "'colour'"),
-    "bad parameter": (["evaluate", "FILE", "--bins", "0"], "at least 1; got 0"),
+    "bad parameter": (["evaluate", "FILE", "--bins", "0"], "in [1, 1e+06]; got 0"),
     "bad requirement": (["evaluate", "FILE", "--require", "ece is small"], "METRIC<=NUMBER"),
     "bad column": (["evaluate", "FILE", "--column", "confidence"], "NAME=VALUE"),
     "missing column": (["evaluate", "FILE", "--column", "confidence=nope"], "nope"),

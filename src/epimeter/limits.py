@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 
 @dataclass(frozen=True)
@@ -53,3 +53,7 @@ class Between:
 
 
 Limit = AtLeast | Above | Between
+
+MOST_BINS = 10**6
+"""More bins than this fill the memory (0.1 to 0.9 GB at this number) and tell nothing: rows would be alone in them."""
+BinCount = Annotated[int, Between(1, MOST_BINS)]

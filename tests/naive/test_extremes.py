@@ -11,8 +11,10 @@ import pytest
 from epimeter.errors import InputError
 from epimeter.metrics import (
     brier_skill_score,
+    classwise_ece,
     dpe,
     ecd_test,
+    ece,
     eo_ratio,
     hl,
     l2_ece_ci,
@@ -221,3 +223,14 @@ def test_weights_of_one_change_no_digit(data):
             plain, weighed = metric(true, prob), metric(true, prob, sample_weight=np.ones(len(prob)))
             for name in (field.name for field in fields(plain)):
                 assert weighed[name] == pytest.approx(plain[name], rel=1e-9, abs=1e-16, nan_ok=True), name
+
+
+def test_more_bins_than_memory_holds_are_refused_at_once():
+    with pytest.raises(InputError, match=r"bins of ece must be in \[1, 1e\+06\]; got 1000000000"):
+        ece([0, 1], [0.2, 0.7], bins=10**9)
+    assert ece([0, 1], [0.2, 0.7], bins=10**6) == pytest.approx(0.25)
+    prob = np.full((2, 100), 0.01)
+    with pytest.raises(
+        InputError, match="bins times classes must be at most 10,000,000; got 1,000,000 bins of 100 classes"
+    ):
+        classwise_ece([0, 1], prob, bins=10**6)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric as card
 from epimeter.errors import InputError, MergeError
 from epimeter.inference.consistency import Alpha
-from epimeter.limits import Above, AtLeast
+from epimeter.limits import Above, BinCount
 from epimeter.results import Result
 from epimeter.views import view
 
@@ -241,7 +241,7 @@ def sequential_calibration_test(
     *,
     method: Method = "average",
     alpha: Alpha = 0.05,
-    bins: Annotated[int, AtLeast(1)] = 10,
+    bins: BinCount = 10,
     prior: Annotated[float, Above(0)] = 10.0,
 ) -> SequentialTest:
     """Test of calibration that may be looked at after every row.

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.metrics.curve.isotonic import isotonic, mean_score
 from epimeter.metrics.curve.levels import TOP_LABEL, are_whole, as_copies, filled, weighty_rows
 from epimeter.recalibration.scaling import mapped
@@ -97,7 +97,7 @@ class HistogramFit(Result):
 def histogram_binning(
     rows: OrderedRows,
     *,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
     binning: Literal["mass", "width"] = "mass",
     at: Any = None,
 ) -> HistogramFit:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.errors import MergeError
-from epimeter.limits import AtLeast
+from epimeter.errors import InputError, MergeError
+from epimeter.limits import BinCount
 from epimeter.summaries import fast, fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.cuts import Cut, pieces, width_index
@@ -23,6 +23,9 @@ from epimeter.views import Binary, Multiclass, Reading, View
 
 Floats = NDArray[np.float64]
 Sums = Fixed | Fine | Paired
+
+MOST_CELLS = 10**7
+"""Classes times bins at most: about a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ class Bins(Recipe):
         order of the rows), ``area`` (width x count constant, see ece_ea).
     """
 
-    bins: Annotated[int, AtLeast(1)] = 10
+    bins: BinCount = 10
     binning: Cut = "width"
     totals: ClassVar[type[BinTotals]] = BinTotals
 
@@ -276,6 +279,11 @@ class ClassBins(Bins):
         if isinstance(view, Binary):
             return _stacked([super()._totals(view)])
         assert isinstance(view, Multiclass)
+        if view.n_classes * self.bins > MOST_CELLS:
+            raise InputError(
+                f"bins times classes must be at most {MOST_CELLS:,}; got {self.bins:,} bins of {view.n_classes:,} classes",
+                field="bins",
+            )
         if view.weight is None and self.binning == "width":
             counts, true, prob = fast.class_width_totals(view.true, view.prob, self.bins)
             edges = _width_edges(self.bins)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.summaries.cuts import Cut, pieces
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import Reading, View
@@ -197,7 +197,7 @@ class Binning(_Keeps):
         How they are cut: ``width``, ``mass`` or ``area``, as for `Bins`.
     """
 
-    bins: Annotated[int, AtLeast(1)] = 10
+    bins: BinCount = 10
     binning: Cut = "width"
 
     def finish(self, summary: KeptRows) -> BinnedRows:

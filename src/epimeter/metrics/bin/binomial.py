@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast, Between
+from epimeter.limits import AtLeast, Between, BinCount
 from epimeter.summaries import Rows, fast
 from epimeter.summaries.cuts import mass_borders, width_index
 from epimeter.views import Binary
@@ -43,7 +43,7 @@ def test_based_ce(
     binning: Literal["pava_bc", "width", "mass"] = "pava_bc",
     min_count: Annotated[int, AtLeast(1)] = 10,
     max_count: Annotated[int, AtLeast(1)] = 1000,
-    bins: Annotated[int, AtLeast(1)] = 10,
+    bins: BinCount = 10,
 ) -> float:
     """Share of rows whose confidence is rejected, at level alpha, by the outcomes of their bin.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import InputError
-from epimeter.limits import AtLeast, Between
+from epimeter.limits import Between, BinCount
 from epimeter.metrics.bin.expected import Norm, power_mean
 from epimeter.summaries import Bins, BinTotals, ClassBins, GivenBins, Rows
 from epimeter.summaries.cuts import Cut
@@ -164,7 +164,7 @@ class MassBins(GivenBins):
         Number of equal-mass bins of each class.
     """
 
-    bins: Annotated[int, AtLeast(1)] = 15
+    bins: BinCount = 15
     binning: Cut = field(default="mass", init=False)
 
 
@@ -215,7 +215,7 @@ def tace(
     view: View,
     *,
     threshold: Annotated[float, Between(0, 1)] = 0.01,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
 ) -> float:
     """Adaptive calibration error of the probabilities that are not negligible.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Bins, BinTotals, ClassBins
 from epimeter.summaries.cuts import Cut
@@ -67,7 +67,7 @@ class ModeBins(ClassBins):
         then read as 1 - p, p).
     """
 
-    bins: Annotated[int, AtLeast(1)] = 15
+    bins: BinCount = 15
     binning: Cut = "mass"
     mode: Literal["top_label", "classwise"] = "top_label"
 

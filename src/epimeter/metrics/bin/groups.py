@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import InputError
-from epimeter.limits import AtLeast
+from epimeter.limits import AtLeast, BinCount
 from epimeter.summaries import Rows, fixed, paired
 from epimeter.summaries.cuts import Pieces, pieces
 from epimeter.views import Binary
@@ -48,7 +48,7 @@ CELL_SYMBOLS = {
 def pce(
     view: Binary,
     *,
-    bins: Annotated[int, AtLeast(1)] | None = None,
+    bins: BinCount | None = None,
     binning: Literal["width", "mass"] = "width",
     loss: Literal["abs", "square"] = "abs",
     weights: Any = None,
@@ -123,7 +123,7 @@ def fece(view: Binary) -> float:
     pitfalls="Ties of the variable are cut in row order; the authors cut at quantiles, which agrees when the bins divide the "
     "rows evenly without ties.",
 )
-def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: Annotated[int, AtLeast(1)] = 10) -> float:
+def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: BinCount = 10) -> float:
     """Expected calibration error over equal-mass bins of a variable instead of the confidence.
 
     Parameters
@@ -157,7 +157,7 @@ def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: Annotate
     pitfalls="The original averages over partitions drawn at random; here the views are the columns given, so the value can "
     "be repeated. Ties of a feature are cut in row order.",
 )
-def mvce(view: Binary, *, bins: Annotated[int, AtLeast(1)] = 10) -> float:
+def mvce(view: Binary, *, bins: BinCount = 10) -> float:
     """Calibration error averaged over several ways of grouping the rows.
 
     Parameters
@@ -201,9 +201,9 @@ def mvce(view: Binary, *, bins: Annotated[int, AtLeast(1)] = 10) -> float:
 def piece(
     view: Binary,
     *,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
     binning: Literal["mass", "width"] = "mass",
-    proximity_bins: Annotated[int, AtLeast(1)] = 10,
+    proximity_bins: BinCount = 10,
     k: Annotated[int, AtLeast(1)] = 10,
 ) -> float:
     """Expected calibration error of rows in crowded and in lonely places apart.

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Recipe
 from epimeter.summaries.bins import Sums
@@ -51,7 +51,7 @@ class OntoBins(Recipe):
     """
 
     strategy: Strategy = "equal_width"
-    bins: Annotated[int, AtLeast(1)] | None = None
+    bins: BinCount | None = None
 
     @property
     def cut(self) -> Bins:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm
 from epimeter.summaries import BinnedRows, Binning, Bins, BinTotals, Rows
 from epimeter.summaries.cuts import width_index
@@ -96,7 +96,7 @@ def smbs(bins: BinTotals) -> float:
 def dce(
     view: Binary,
     *,
-    bins: Annotated[int, AtLeast(1)] | None = None,
+    bins: BinCount | None = None,
     aggregate: Literal["max", "mean"] = "max",
     slack: bool = True,
 ) -> float:

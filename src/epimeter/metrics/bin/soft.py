@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.limits import Above, AtLeast
+from epimeter.limits import Above, AtLeast, BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Ordered, OrderedRows, Rows, fixed, paired
 from epimeter.summaries.cuts import width_index
@@ -50,7 +50,7 @@ SOFT_SYMBOLS = {
 def sbece(
     rows: OrderedRows,
     *,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
     temperature: Annotated[float, Above(0)] = 0.01,
     norm: Annotated[float, AtLeast(1)] = 1.0,
 ) -> float:
@@ -86,7 +86,7 @@ def sbece(
 def dece(
     rows: OrderedRows,
     *,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
     temperature: Annotated[float, Above(0)] = 0.01,
     norm: Annotated[float, AtLeast(1)] = 1.0,
 ) -> float:
@@ -144,7 +144,7 @@ def soft_error(levels: Levels, scores: Callable[[Floats], Floats], temperature: 
     pitfalls="Memberships fall to one half within a quarter bin of 0 and 1, so certain rows count half. The published code "
     "adds up confidence over correct rows only, which is not the paper's formula.",
 )
-def fce(rows: OrderedRows, *, bins: Annotated[int, AtLeast(1)] = 10) -> float:
+def fce(rows: OrderedRows, *, bins: BinCount = 10) -> float:
     """Expected calibration error with trapezoidal bins that overlap by half their width.
 
     Parameters
@@ -185,9 +185,7 @@ def fce(rows: OrderedRows, *, bins: Annotated[int, AtLeast(1)] = 10) -> float:
     "not calibration. With the default it is the top-label ECE.",
     aliases=("logsumexp_ece",),
 )
-def ece_lse(
-    view: Multiclass, *, bins: Annotated[int, AtLeast(1)] = 10, temperature: Annotated[float, Above(0)] = 1e-5
-) -> float:
+def ece_lse(view: Multiclass, *, bins: BinCount = 10, temperature: Annotated[float, Above(0)] = 1e-5) -> float:
     """Top-label calibration error with the maximum made smooth.
 
     Parameters

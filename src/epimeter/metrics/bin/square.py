@@ -95,7 +95,8 @@ def dpe(bins: MomentTotals) -> float:
     },
     source="Sun et al. 2024",
     pitfalls="The bounds are for the square of the error; ece_lower and ece_upper are their roots. The normal limit does not "
-    "hold for a calibrated model, so p_value uses the exact null moments instead of the interval.",
+    "hold for a calibrated model, so p_value uses the exact null moments instead of the interval. Squares are summed in "
+    "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there.",
     aliases=("sun_interval",),
 )
 def l2_ece_ci(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.limits import AtLeast
+from epimeter.limits import AtLeast, BinCount
 from epimeter.metrics.detection.matching import DETECTED, Matched, Share, match
 from epimeter.results import Result
 from epimeter.summaries import fixed
@@ -64,7 +64,7 @@ def detection_ace(
     box: Any,
     score: Any,
     *,
-    bins: Annotated[int, AtLeast(1)] = 10,
+    bins: BinCount = 10,
     iou_threshold: Share = 0.5,
     score_threshold: float = 0.0,
 ) -> float:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.metrics.detection.binned import needs_detections
 from epimeter.metrics.detection.matching import DETECTED, Matched, Share, match
 from epimeter.summaries import fixed
@@ -94,7 +94,7 @@ def laece(
     box: Any,
     score: Any,
     *,
-    bins: Annotated[int, AtLeast(1)] = 25,
+    bins: BinCount = 25,
     iou_threshold: Share = 0.1,
     score_threshold: float = 0.0,
     classes: Any = None,
@@ -144,7 +144,7 @@ def laece0(
     box: Any,
     score: Any,
     *,
-    bins: Annotated[int, AtLeast(1)] = 25,
+    bins: BinCount = 25,
     score_threshold: float = 0.0,
     classes: Any = None,
     empty_classes: EmptyClasses = "zero",

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
-from epimeter.limits import AtLeast
+from epimeter.limits import BinCount
 from epimeter.metrics.detection.matching import DETECTED, Matched, Share, match
 from epimeter.summaries import fixed
 from epimeter.summaries.cuts import width_index
@@ -58,7 +58,7 @@ def egce(
     box: Any,
     score: Any,
     *,
-    bins: Annotated[int, AtLeast(1)] = 15,
+    bins: BinCount = 15,
     iou_threshold: Share = 0.5,
     score_threshold: float = 0.1,
     average: bool = True,
