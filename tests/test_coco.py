@@ -183,3 +183,10 @@ def test_a_large_box_keeps_its_digits(files):
     box = [123.456, 0.1, 1e-3, 5000.25]
     found = read_coco(*files(changed(("annotations", 0, "bbox"), box)))
     np.testing.assert_array_equal(found.truth_box[0], [123.456, 0.1, 123.456 + 1e-3, 0.1 + 5000.25])
+
+
+@pytest.mark.parametrize("twice", ['"score": 0.9, "score": 0.1', '"score": 0.9, "sc\\u006fre": 0.1'])
+def test_a_key_that_stands_twice_is_refused(files, twice):
+    text = f'[{{"image_id": 7, "category_id": 3, "bbox": [10, 10, 20, 20], {twice}}}]'
+    with pytest.raises(ReadError, match="has 'score' twice"):
+        read_coco(*files(results=text))

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError, ReadError
+from epimeter.readers.records import refuse_repeated_keys
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -155,7 +156,9 @@ def _decoded(path: str | os.PathLike[str], kind: type[T], what: str) -> T:
     except OSError as fault:
         raise ReadError(f"{path} could not be read: {fault.strerror or fault}", field=str(path)) from None
     try:
-        return msgspec.json.decode(content, type=kind)
+        found = msgspec.json.decode(content, type=kind)
+        refuse_repeated_keys(content, msgspec.json.decode(content), str(path), 1)
+        return found
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at ")
         place = place.strip("`").removeprefix("$").lstrip(".")
@@ -165,7 +168,7 @@ def _decoded(path: str | os.PathLike[str], kind: type[T], what: str) -> T:
             row=int(number.group(1)) if number else None,
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        reason = str(error)
+        reason = str(error).removeprefix("JSON is malformed: ")
         raise ReadError(f"{path} must be JSON; it is not: {reason[:1].lower()}{reason[1:]}") from None
     except RecursionError:
         raise ReadError(f"{path} must not nest so deep; its JSON has hundreds of levels") from None

@@ -40,7 +40,7 @@ def parsed(text: bytes, source: str) -> Any:
         found = msgspec.json.decode(text)
     except FAULTS as fault:
         raise _malformed(fault, text, source, 1) from None
-    _refuse_repeated_keys(text, found, source, 1)
+    refuse_repeated_keys(text, found, source, 1)
     return found
 
 
@@ -193,7 +193,7 @@ def decoded_lines(text: bytes, line: int, source: str) -> tuple[list[Any], range
     full = [line + at for at, piece in enumerate(pieces) if piece.strip()]
     if len(full) != len(records):  # a record over several lines is no NDJSON, though a decoder may swallow it
         raise ReadError(f"{source} must have one JSON record a line; it has {len(records)} on {len(full)} lines")
-    _refuse_repeated_keys(text, records, source, line)
+    refuse_repeated_keys(text, records, source, line)
     rows = range(line, line + len(full)) if len(full) == full[-1] - line + 1 else np.array(full, np.int64)
     return records, rows
 
@@ -228,7 +228,7 @@ def _malformed(fault: Exception, text: bytes, source: str, line: int, cut: bool 
     return ReadError(f"{source} must be JSON; line {at} is not: {reason}")
 
 
-def _refuse_repeated_keys(text: bytes, found: Any, source: str, line: int) -> None:
+def refuse_repeated_keys(text: bytes, found: Any, source: str, line: int) -> None:
     """A repeated key leaves one colon more in the text than keys and strings account for."""
     escaped = b"\\u003a" in text or b"\\u003A" in text
     if text.count(b":") == _colons(found) and not escaped:
