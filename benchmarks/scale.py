@@ -92,12 +92,20 @@ def sliced_reports(folder):
 
 
 def duckdb(folder):
+    """The fastest of the ways to write it that we tried: DuckDB likes small integers as groups."""
+    return _sql(folder, "cast(floor(confidence * 10) as utinyint)")
+
+
+def duckdb_obvious(folder):
+    return _sql(folder, "least(cast(floor(confidence * 10) as int), 9)")
+
+
+def _sql(folder, of_row):
     import duckdb
 
     query = f"""
         select sum(abs(said - came)) / sum(n) from (
-            select least(cast(floor(confidence * 10) as int), 9) as bin, count(*) as n,
-                   sum(confidence) as said, sum(correct::int) as came
+            select {of_row} as bin, count(*) as n, sum(confidence) as said, sum(correct::int) as came
             from read_parquet('{folder}/part*.parquet') group by bin)"""
     return duckdb.execute(query).fetchall()[0][0]
 
@@ -107,7 +115,7 @@ def duckdb_sliced(folder):
 
     query = f"""
         select avg(ece) from (select model, sum(abs(said - came)) / sum(n) as ece from (
-            select model, least(cast(floor(confidence * 10) as int), 9) as bin, count(*) as n,
+            select model, cast(floor(confidence * 10) as utinyint) as bin, count(*) as n,
                    sum(confidence) as said, sum(correct::int) as came
             from read_parquet('{folder}/part*.parquet') group by model, bin) group by model)"""
     return duckdb.execute(query).fetchall()[0][0]
@@ -183,7 +191,8 @@ def merging(folder):
 
 
 CONTENDERS = {
-    "duckdb": "DuckDB, SQL for the ECE alone",
+    "duckdb": "DuckDB, SQL for the ECE alone, the fastest we found",
+    "duckdb_obvious": "DuckDB, the same as one would write it",
     "polars": "polars, the ECE alone, streaming",
     "pandas": "pandas and scikit-learn, the ECE alone",
     "torchmetrics": "torchmetrics, the ECE alone",

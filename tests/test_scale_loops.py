@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numba import njit
 
 from epimeter.errors import InputError
 from epimeter.scale import looped, odd_rows, packed_cells, score_loops
@@ -117,6 +118,18 @@ def test_a_probability_and_its_rounded_complement_add_up_to_one():
     assert -log(np.array([2.0**-50]))[0] < 64 and score_loops.TILE * 64 * 2.0**44 < 2.0**63
 
 
+def test_the_logarithm_of_the_loops_has_the_bits_of_the_slow_one():
+    @njit(error_model="numpy")
+    def all_of(x):
+        return np.array([score_loops._log(x[i]) for i in range(len(x))])
+
+    rng = np.random.default_rng(3)
+    root = np.array([0.7071067811865476])
+    near = np.concatenate([root, np.nextafter(root, 0), np.nextafter(root, 1), 2.0 ** -np.arange(0.0, 60), root / 4])
+    x = np.concatenate([rng.random(50_000), 2.0 ** -rng.uniform(0, 900, 50_000), 1 - rng.random(9_000) * 1e-9, near])
+    assert np.array_equal(all_of(x), log(x))
+
+
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 4_095, 4_097])
 def test_runs_of_every_length_have_the_integers_of_the_recipes(n):
     p, y = rows()
@@ -135,7 +148,7 @@ def test_cells_are_the_same_however_they_are_packed(monkeypatch):
     p[: N // 2] = np.round(p[: N // 2], 1)
     whole = Cells().of(view(y, p))
     for most in (1 << 18, 30_000, 9_000):
-        monkeypatch.setattr(packed_cells.cell_loops, "MOST_PACKED", max(most, 1 << 16))
+        monkeypatch.setattr(packed_cells.cell_loops, "MOST_PACKED", most)
         monkeypatch.setattr(looped, "MOST_ROWS", 2 * most)
         made = Tally(which, lambda rows: False)
         for begin in range(0, 3 * N, 7_001):

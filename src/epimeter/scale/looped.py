@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.scale import cell_loops, loops, score_loops
+from epimeter.scale import cell_loops, loops, score_loops, tile_loops
 from epimeter.scale.odd_rows import Odd
 from epimeter.scale.packed_cells import Packed
 from epimeter.summaries import Bins, BinTotals, MeanOf, MomentBins, MomentTotals
@@ -29,6 +29,7 @@ from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary
 
 Integers = NDArray[np.int64]
+NO_TABLE = np.zeros((0, 0, 0), np.int64)
 CERTAIN = ((0.0, 0), (0.0, 1), (1.0, 0), (1.0, 1))
 """Confidence and outcome of the rows that are only counted."""
 
@@ -166,13 +167,35 @@ class Looped:
                 self.early[number].append(other._cells(k))
 
     def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
-        """Add runs of rows, each to its slice; False, with nothing added, when a row is not sound."""
-        run_ends, run_odd = np.empty((len(slot), 2)), np.empty(len(slot), np.int64)
-        if not loops.sound(true, prob, start, slot, self.ends, run_ends, self.near_ends, run_odd):
-            return False
+        """Add runs of rows, each to its slice; False when a row is not sound: nothing of the totals is right then."""
         left, right = self.joint
-        if left:
-            loops.add_joint(true, prob, start, slot, left, right, self.bins[left], self.moments[right])
+        wanted = (left > 0, self.plain is not None, self.logs is not None)
+        tables = (self.bins[left], self.moments[right]) if left else (NO_TABLE, NO_TABLE)
+        scores = (NO_TABLE if self.plain is None else self.plain, NO_TABLE if self.logs is None else self.logs)
+        rows = (self.counts, self.certain, self.plain_rows, self.log_rows)
+        odd = (np.empty(len(prob), true.dtype), np.empty(len(prob), prob.dtype), np.empty(len(prob), np.int64))
+        found = tile_loops.add_tiles(
+            true,
+            prob,
+            start,
+            slot,
+            self.ends,
+            self.near_ends,
+            self.light,
+            wanted,
+            self.joint,
+            tables,
+            scores,
+            rows,
+            odd,
+        )
+        if found < 0:
+            return False
+        if found:
+            odd_true, odd_prob, odd_slot = (column[:found].copy() for column in odd)
+            for number in np.unique(odd_slot).tolist():
+                own = odd_slot == number
+                self.odd[number].add(odd_true[own], odd_prob[own], self.scores)
         for bins, table in self.bins.items():
             if bins != left:
                 loops.add_bins(true, prob, start, slot, bins, table)
@@ -181,50 +204,8 @@ class Looped:
                 loops.add_moments(true, prob, start, slot, bins, table)
         if self.cells is not None:
             self._add_cells(true, prob, start, slot)
-        if self.plain is not None or self.logs is not None:
-            self._add_scores(true, prob, start, slot, run_ends, run_odd)
         np.add.at(self.rows, slot, np.diff(start))  # a dictionary may name a slice twice
         return True
-
-    def _add_scores(
-        self,
-        true: NDArray[Any],
-        prob: NDArray[Any],
-        start: Integers,
-        slot: Integers,
-        run_ends: NDArray[np.float64],
-        run_odd: Integers,
-    ) -> None:
-        if n_odd := int(run_odd.sum()):
-            n = len(prob) - n_odd
-            some_true, some_prob, some_start = np.empty(n, true.dtype), np.empty(n, prob.dtype), np.empty_like(start)
-            odd_true, odd_prob = np.empty(n_odd, true.dtype), np.empty(n_odd, prob.dtype)
-            odd_slot = np.empty(n_odd, np.int64)
-            score_loops.parted(
-                true,
-                prob,
-                start,
-                slot,
-                self.near_ends,
-                run_odd,
-                some_true,
-                some_prob,
-                some_start,
-                odd_true,
-                odd_prob,
-                odd_slot,
-            )
-            for number in np.unique(odd_slot).tolist():
-                own = odd_slot == number
-                self.odd[number].add(odd_true[own], odd_prob[own], self.scores)
-            true, prob, start = some_true, some_prob, some_start
-        if self.plain is not None:
-            score_loops.add_plain(true, prob, start, slot, run_ends, self.light, self.plain, self.counts)
-            np.add.at(self.plain_rows, slot, np.diff(start))
-        if self.logs is not None:
-            score_loops.add_logarithmic(
-                true, prob, start, slot, run_ends, self.light, self.logs, self.log_rows, self.certain
-            )
 
     def _add_cells(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> None:
         assert self.cells is not None

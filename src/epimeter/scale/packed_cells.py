@@ -24,15 +24,19 @@ class Packed:
         self.mixed = np.zeros(0, np.uint8)
 
     def add(self, true: NDArray[Any], prob: NDArray[Any], slot: int, table: Integers, only: NDArray[Any]) -> None:
-        """Add rows of one slice."""
-        if slot != self.slot or self.rows + len(prob) > cell_loops.MOST_PACKED:
-            self.spill(table)
-        if self.slot < 0:
-            self.slot = slot
-            self.words = self.words if len(self.words) else np.zeros(2 * CELLS, np.uint64)
-            self.mixed = (only[slot] == MIXED).view(np.uint8)
-        cell_loops.add_packed(true, prob, self.words, self.mixed, only[slot])
-        self.rows += len(prob)
+        """Add rows of one slice, as many at a time as the words have room for."""
+        begin = 0
+        while begin < len(prob):
+            if slot != self.slot or self.rows >= cell_loops.MOST_PACKED:
+                self.spill(table)
+            if self.slot < 0:
+                self.slot = slot
+                self.words = self.words if len(self.words) else np.zeros(2 * CELLS, np.uint64)
+                self.mixed = (only[slot] == MIXED).view(np.uint8)
+            end = min(len(prob), begin + cell_loops.MOST_PACKED - self.rows)
+            cell_loops.add_packed(true[begin:end], prob[begin:end], self.words, self.mixed, only[slot])
+            self.rows += end - begin
+            begin = end
 
     def spill(self, table: Integers) -> None:
         """Move what is packed to the wide table."""
