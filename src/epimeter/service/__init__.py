@@ -10,18 +10,24 @@
 | access        | who calls, what he may, how often                                              |
 | rates         | requests a minute, in memory, in Redis, in PostgreSQL                          |
 | bodies        | a request's body: received, unpacked, parsed, each within limits               |
-| predictions   | bodies of five formats into one table of columns                               |
+| predictions   | which reader reads which format                                                |
+| json_rows     | JSON documents and NDJSON into columns; no key twice                           |
+| arrow_tables  | Arrow streams and Parquet into columns                                         |
 | arrow_guard   | what an Arrow stream would unpack to, before it does                           |
+| columns       | columns of predictions, doubted once                                           |
+| kept_rows     | columns kept for a job or a certificate                                        |
 | assessment    | columns into the answer of an evaluation                                       |
 | acceptance    | an evaluation accepted: quota, attempt, result and audit entry in one commit   |
-| schemas       | what goes in and out, as types                                                 |
+| schemas/      | what goes in and out, as types                                                 |
 | documents     | the OpenAPI document, made from the routes and the schemas                     |
 | renderings    | a stored report as JSON, text, Markdown or a page                              |
 | passports     | the passport of an evaluation, JSON and PDF                                    |
+| planning      | how many rows make a verdict firm                                              |
 | issuing       | from an evaluation to its certificate, once                                    |
 | badge         | level and status in a small picture                                            |
 | answers       | answers as bytes, and requests that may be sent twice                          |
 | examples      | examples of the OpenAPI document                                               |
+| wire          | HTTP that is broken, too large or too slow                                     |
 | server        | the process: secrets, database, keys, ports                                    |
 | paging        | cursors                                                                        |
 | workers       | threads that do jobs, make signals, deliver webhooks                           |

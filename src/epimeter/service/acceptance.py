@@ -114,6 +114,7 @@ def work(store: Store, job: Any, worker: str) -> None:
         return
     facts = msgspec.json.decode(row["request"], type=Facts)
     columns = unpacked_columns(rows)
+    del rows  # measuring needs the memory
     error: str | None = None
     found: Assessed | None = None
     try:

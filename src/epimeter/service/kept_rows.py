@@ -10,6 +10,8 @@ from epimeter.service.columns import Columns, words
 
 BATCH = 1 << 17
 """Rows that are packed at a time."""
+PIECE = 1 << 14
+"""Texts that are packed at a time."""
 
 
 def packed(columns: Columns, folder: str) -> Body:
@@ -21,7 +23,7 @@ def packed(columns: Columns, folder: str) -> Body:
     for name in ("timestamp", "ground_truth_source", "class_", "unknown", "detected", "id"):
         column = getattr(columns, name)
         if column is not None:
-            arrays[name] = pa.array(column.tolist()) if column.dtype == object else column
+            arrays[name] = _texts(column) if column.dtype == object else column
     made = Body(folder)
     table = pa.table(arrays)
     options = ipc.IpcWriteOptions(compression="zstd")
@@ -29,6 +31,14 @@ def packed(columns: Columns, folder: str) -> Body:
         stream.write_table(table, max_chunksize=BATCH)
     made.file.seek(0)
     return made
+
+
+def _texts(column: Any) -> Any:
+    """A column of texts for Arrow, in pieces: making one holds the interpreter, and requests would wait."""
+    import pyarrow as pa
+
+    pieces = range(0, len(column), PIECE)
+    return pa.chunked_array([pa.array(column[at : at + PIECE].tolist(), pa.string()) for at in pieces])
 
 
 def unpacked_columns(data: bytes) -> Columns:
@@ -39,7 +49,9 @@ def unpacked_columns(data: bytes) -> Columns:
     table = ipc.open_stream(pa.py_buffer(data)).read_all()
     made: dict[str, Any] = {}
     for name in table.schema.names:
-        column = table.column(name).combine_chunks()
-        texts = pa.types.is_string(column.type) or pa.types.is_null(column.type)
-        made[name] = words(column.to_pylist()) if texts else column.to_numpy(zero_copy_only=False)
+        column = table.column(name)
+        if pa.types.is_string(column.type):
+            made[name] = words([text for chunk in column.chunks for text in chunk.to_pylist()])
+        else:
+            made[name] = column.combine_chunks().to_numpy(zero_copy_only=False)
     return Columns(**made, at="/rows")
