@@ -65,29 +65,28 @@ def test_open_gets_the_very_signal_that_others_got_before(tmp_path):
     """Released when its time has come, byte for byte what was committed; ttl counts from the release (ERS 5.2, 8.1)."""
     from datetime import datetime, timedelta
 
-    with running(tmp_path, signal_period=1, open_delay=3) as made:
-        with made.tenant("Early", "STANDARD") as early, made.client() as nobody:
-            early.post("/v1/evaluate", json=ground.body(ground.columns(100)))
-            seen = {}
-            end = time.monotonic() + 60
-            while time.monotonic() < end:
-                first = early.get("/v1/signal/status")
-                if first.status_code == 200:
-                    seen[first.json()["signal_id"]] = first.json()
-                answer = nobody.get("/v1/signal/status")
-                if answer.status_code == 200 and answer.json()["signal_id"] in seen:
-                    break
-                time.sleep(0.3)
-            late = answer.json()
-            before = seen[late["signal_id"]]
-            committed = ("signal_id", "timestamp", "entropy", "metrics", "ttl", "commitment")
-            assert {name: late[name] for name in committed} == {name: before[name] for name in committed}
-            for found, delay in ((before, 0), (late, 3)):
-                said = {
-                    name: datetime.fromisoformat(found[name]) for name in ("timestamp", "available_at", "expires_at")
-                }
-                assert said["available_at"] - said["timestamp"] == timedelta(seconds=delay)
-                assert said["expires_at"] - said["available_at"] == timedelta(seconds=3600)
-            assert (
-                first.json()["signal_id"] > late["signal_id"]
-            )  # meanwhile there is a newer one, which OPEN may not see
+    with (
+        running(tmp_path, signal_period=1, open_delay=3) as made,
+        made.tenant("Early", "STANDARD") as early,
+        made.client() as nobody,
+    ):
+        early.post("/v1/evaluate", json=ground.body(ground.columns(100)))
+        seen = {}
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            first = early.get("/v1/signal/status")
+            if first.status_code == 200:
+                seen[first.json()["signal_id"]] = first.json()
+            answer = nobody.get("/v1/signal/status")
+            if answer.status_code == 200 and answer.json()["signal_id"] in seen:
+                break
+            time.sleep(0.3)
+        late = answer.json()
+        before = seen[late["signal_id"]]
+        committed = ("signal_id", "timestamp", "entropy", "metrics", "ttl", "commitment")
+        assert {name: late[name] for name in committed} == {name: before[name] for name in committed}
+        for found, delay in ((before, 0), (late, 3)):
+            said = {name: datetime.fromisoformat(found[name]) for name in ("timestamp", "available_at", "expires_at")}
+            assert said["available_at"] - said["timestamp"] == timedelta(seconds=delay)
+            assert said["expires_at"] - said["available_at"] == timedelta(seconds=3600)
+        assert first.json()["signal_id"] > late["signal_id"]  # meanwhile there is a newer one, which OPEN may not see
