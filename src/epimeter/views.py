@@ -39,7 +39,7 @@ from epimeter.doubts import (
 from epimeter.errors import InputError
 
 HEAVIEST = 1e70
-"""The largest weight, and the smallest one its inverse: third powers of their sums are still numbers."""
+"""The largest weight, and the smallest one its inverse, where powers of them are added up."""
 
 Reading = Literal["given", "event", "classes"]
 Floats = NDArray[np.float64]
@@ -231,9 +231,17 @@ def weights(values: Any, n_rows: int, name: str = "sample_weight") -> Floats:
     refuse(weight < 0, weight, name, "must not be negative")
     if not weight.any():
         raise InputError(f"{name} must not be all zero", field=name)
-    extreme = (weight > HEAVIEST) | ((weight < 1 / HEAVIEST) & (weight > 0))
-    refuse(extreme, weight, name, f"must be 0 or lie between {1 / HEAVIEST:g} and {HEAVIEST:g}")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise InputError(f"{name} must have a finite sum; the largest weight is {weight.max():g}", field=name)
     return _frozen(weight)
+
+
+def refuse_extreme(weight: Floats | None, name: str = "sample_weight") -> None:
+    """Refuse weights whose squares or cubes are no numbers, where those are added up."""
+    if weight is not None:
+        extreme = (weight > HEAVIEST) | ((weight < 1 / HEAVIEST) & (weight > 0))
+        refuse(extreme, weight, name, f"must be 0 or lie between {1 / HEAVIEST:g} and {HEAVIEST:g} here")
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.rows import KeptRows
-from epimeter.views import Binary, Multiclass, Reading, View
+from epimeter.views import Binary, Multiclass, Reading, View, refuse_extreme
 
 Floats = NDArray[np.float64]
 Sums = Fixed | Fine | Paired
@@ -225,6 +225,7 @@ class MomentBins(Bins):
             weight, edges = Fixed.of_counts(count), _width_edges(self.bins)
             sums = dict(zip(MOMENTS, found, strict=True))
             return MomentTotals(count, weight, Fixed.of_counts(true), said, edges, **sums)
+        refuse_extreme(view.weight)
         base = super()._totals(view)
         part = pieces(view.prob, view.weight, self.bins, self.binning)
         prob, true = view.prob[part.row].astype(np.float64), view.true[part.row].astype(np.float64)

@@ -20,7 +20,7 @@ from epimeter.summaries.fine import Fine, Totals, parts
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import LARGE, MeanOf
 from epimeter.summaries.paired import Paired
-from epimeter.views import View
+from epimeter.views import View, refuse_extreme
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -150,6 +150,7 @@ class SumsOf(MeanOf):
             total = Fine(coarse, rest, self._near_depth(view))
             none = np.zeros(len(hot), np.int64)
             return Sums(mass, total, total if self.squared else None, none, view.n_rows, view.n_classes)
+        refuse_extreme(view.weight)
         rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
             rows, label, weight = rows[weight > 0], label[weight > 0], weight[weight > 0]

@@ -20,7 +20,7 @@ from epimeter.metrics.point.power import spherical
 from epimeter.summaries import Rows
 from epimeter.summaries.rowwise import row_dot
 from epimeter.summaries.sums import row_mean
-from epimeter.views import Binary, Multiclass, View
+from epimeter.views import Binary, Multiclass, View, refuse_extreme
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +54,7 @@ def skill(forecast: View, reference: Any, rule: Rule) -> float:
 
 def brier_skill(forecast: View, reference: Any) -> float:
     """1 - BS(c) / BS(r); the divisor of the Brier score cancels, and tiny scores are compared to their last digits."""
+    refuse_extreme(forecast.weight)
     reached = mean_square(_deviations(forecast), forecast.weight)
     if reference is None:
         share = class_frequencies(forecast)
