@@ -1,5 +1,6 @@
 """Summaries as files: written, merged, reported; refused when damaged or of another recipe."""
 
+import hashlib
 import json
 import shutil
 
@@ -61,6 +62,19 @@ def test_merged_summaries_have_the_bits_of_the_whole(days):
     backwards = merged_files(sorted(days.glob("*.epi"), reverse=True))
     assert numbers(reports(backwards)) == numbers(merged)
     assert merged.source["name"] == "9 summaries"
+
+
+def test_a_report_says_of_which_bytes_it_was_made(days, capsys):
+    files = sorted(days.glob("*.epi"))
+    sums = [hashlib.sha256(path.read_bytes()).digest() for path in files]
+    _, out, _ = run(capsys, "report", files[0], "--json")
+    assert json.loads(out)["source"]["summary"] == f"sha-256:{sums[0].hex()}"
+    for order in (files, files[::-1]):
+        made = reports(merged_files(order)).source["summary"]
+        assert made == f"sha-256:{hashlib.sha256(b''.join(sorted(sums))).hexdigest()}"
+    run(capsys, "merge", *files, "-o", days / "month.epi")
+    run(capsys, "merge", *files[::-1], "-o", days / "again.epi")
+    assert (days / "month.epi").read_bytes() == (days / "again.epi").read_bytes()
 
 
 def test_slices_and_cells_travel(tmp_path):

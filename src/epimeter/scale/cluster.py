@@ -22,8 +22,8 @@ from epimeter.scale.plan import Plan
 
 FAR = 1 << 40
 """Rows a partition is taken to have at most, where its place among all rows is not known but only its number."""
-TOGETHER = 256
-"""Ledgers merged at a time."""
+TOGETHER = 32
+"""Ledgers held until they are merged: with cells each takes 3 MB."""
 
 
 @dataclass(frozen=True)

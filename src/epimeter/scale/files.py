@@ -14,6 +14,7 @@ once for all files that share it; the numbers are two rows, of integers and of d
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -109,6 +110,7 @@ class Body:
     ints: NDArray[np.int64]
     floats: NDArray[np.float64]
     facts: dict[str, Any]
+    digest: bytes
 
 
 def body(data: bytes, name: str) -> Body:
@@ -125,7 +127,8 @@ def body(data: bytes, name: str) -> Body:
         head = _head(found["head"])
     except InputError as refusal:
         raise ReadError(f"{name} cannot be read by this version: {refusal}") from None
-    return Body(name, head, np.frombuffer(found["ints"], "<i8"), np.frombuffer(found["floats"], "<f8"), found)
+    ints, floats = np.frombuffer(found["ints"], "<i8"), np.frombuffer(found["floats"], "<f8")
+    return Body(name, head, ints, floats, found, hashlib.sha256(data).digest())
 
 
 @lru_cache(maxsize=64)
@@ -187,6 +190,7 @@ def merged_files(paths: Sequence[str | os.PathLike[str]]) -> Ledger:
     _refuse_twice(paths)
     whole: Ledger | None = None
     first: Body | None = None
+    digests: list[bytes] = []
     for start in range(0, len(paths), TOGETHER):
         alike: dict[int, list[Body]] = {}
         for path in paths[start : start + TOGETHER]:
@@ -195,12 +199,18 @@ def merged_files(paths: Sequence[str | os.PathLike[str]]) -> Ledger:
             if part.head is not first.head:
                 _refuse_other_recipes(first, part)
             alike.setdefault(id(part.head), []).append(part)
+            digests.append(part.digest)
         some = [_together(bodies) for bodies in alike.values()]
         whole = joined(some if whole is None else [whole, *some])
     assert whole is not None
-    if len(paths) == 1:
-        return whole
-    return replace(whole, source=whole.source | {"name": f"{len(paths):,} summaries"})
+    name = whole.source.get("name") if len(paths) == 1 else f"{len(paths):,} summaries"
+    return replace(whole, source=whole.source | {"name": name, "summary": digest_of(digests)})
+
+
+def digest_of(digests: Sequence[bytes]) -> str:
+    """What a report says it was made of: the SHA-256 of the file, or that of the sorted ones of several files."""
+    made = digests[0] if len(digests) == 1 else hashlib.sha256(b"".join(sorted(digests))).digest()
+    return f"sha-256:{made.hex()}"
 
 
 def _refuse_twice(paths: Sequence[str | os.PathLike[str]]) -> None:
