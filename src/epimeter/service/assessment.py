@@ -76,7 +76,7 @@ def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
     ece, recall = rounded(found.ece), rounded(found.u_recall)
     score = ers_score(ece, recall, facts.domain)
     level = LEVEL_NAMES[ers_level(ece, recall, score)]
-    wrong = event.prob[event.true == 0]
+    wrong = event.prob[event.true == 0].astype(np.float64, copy=False)  # as ers_u_recall compares them
     recipe = ers_ece.reads
     assert recipe is not None
     return Assessed(

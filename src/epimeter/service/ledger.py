@@ -161,7 +161,7 @@ class Ledger:
         missed: tuple[str, ...] = ()
         if registered is not None:
             promise = self.registry.registration(registered)[1]
-            missed = kept(promise, subject.to_json(), found.level, found.sample_size)
+            missed = kept(promise, subject.to_json(), found.level, found.sample_size, found.dataset_digest)
         if found.obstacles or missed:
             raise InputError(f"no certificate can be issued: {'; '.join((*found.obstacles, *missed))}")
         made = self.registry.certify(found, subject, self.signers, _now(), registered=registered, report=report)
