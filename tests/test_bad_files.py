@@ -149,6 +149,7 @@ BAD = [
     ("a.csv", gzip.compress(b"conf,y\n0.5,1\n", mtime=0), "a.csv holds gzip-compressed data. Unpack it first"),
     ("a.xlsx", office_bytes(), "a.xlsx is an Office document, not npz. Save the sheet as CSV"),
     ("a.epi", b"EPI1" + bytes(40), "epimeter report prints what it says"),
+    ("b.epi", b"EPI2" + bytes(40), "epimeter report prints what it says"),
     ("a.json", b'{"epimeter": "1.0", "measurements": [], "cautions": []}', "give the predictions that it is about"),
     ("a.pkl", pickle.dumps({"conf": [0.5]}), "A pickle can run code and is never opened"),
     ("a.npy", b"\x93NUMPY\x01\x00" + b"\0" * 50, "Save the columns by name: np.savez"),

@@ -65,6 +65,7 @@ MAGIC = (
     (b"\x93NUMPY", "a single numpy array"),
     (b"FEA1", "Feather version 1"),
     (b"EPI1", "a summary written by epimeter"),
+    (b"EPI2", "a summary written by epimeter"),
     (b"PARE", "encrypted Parquet"),
     (b"%PDF", "PDF"),
     (b"\x89HDF", "HDF5"),
