@@ -178,7 +178,9 @@ def test_the_root_of_a_tiny_score():
 
 @pytest.mark.parametrize("bad", [1e-300, 1e300, 1e-71, 1.1e70])
 def test_weights_whose_powers_are_no_numbers_are_refused(bad):
-    with pytest.raises(InputError, match=r"sample_weight must be 0 or lie between 1e-70 and 1e\+70 here; 1 of 3 does not"):
+    with pytest.raises(
+        InputError, match=r"sample_weight must be 0 or lie between 1e-70 and 1e\+70 here; 1 of 3 does not"
+    ):
         oe_ratio([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1.0, bad, 0.0])
 
 
