@@ -11,202 +11,25 @@ rounds of all contenders following each other. CPU seconds are given too: on a m
 from __future__ import annotations
 
 import argparse
-import glob
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks import sections
+from benchmarks import scale_contenders, sections
+from benchmarks.scale_contenders import CONTENDERS, FILES, files, generate
 
-FILES = 10
-SLICES = 1000
-ON_CELLS = ["ecce_mad", "ecce_r", "smece", "lkce"]
-WIDTH = ["ece", "mce", "lp_ce", "esce", "ers_ece", "brier_score"]
-
-
-def generate(folder: str, rows: int) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = pa.array([f"model-{k:03}" for k in range(SLICES)])
-    for number in range(FILES):
-        rng = np.random.default_rng(number)
-        p = rng.random(rows // FILES)
-        model = pa.DictionaryArray.from_arrays(rng.integers(0, SLICES, len(p)).astype(np.int32), names)
-        table = pa.table({"confidence": p, "correct": rng.random(len(p)) < p**1.1, "model": model})
-        pq.write_table(table, os.path.join(folder, f"part{number}.parquet"))
-
-
-def files(folder: str) -> list[str]:
-    return sorted(glob.glob(os.path.join(folder, "part*.parquet")))
-
-
-# The contenders: each gives one number, so that none can be idle.
-
-
-def headlines(folder):
-    from epimeter import scan
-
-    return scan(files(folder))["ece"].value
-
-
-def ten_times(folder):
-    from epimeter import scan
-
-    return scan(files(folder) * 10)["ece"].value
-
-
-def width_and_cells(folder):
-    from epimeter.scale.reports import reports
-    from epimeter.scale.scan import summarised
-
-    return reports(summarised(files(folder), WIDTH, cells=True))["ece"].value
-
-
-def off_the_cells(folder):
-    from epimeter import scan
-    from epimeter.report.evaluation import HEADLINES
-
-    return scan(files(folder), [*HEADLINES, *ON_CELLS])["ece"].value
-
-
-def sliced(folder):
-    from epimeter import scan
-
-    found = scan(files(folder), by="model")
-    assert len(found) == SLICES
-    return found["model-000"]["ece"].value
-
-
-def sliced_reports(folder):
-    from epimeter import scan
-
-    return sum(report["ece"].value for report in scan(files(folder), by="model").values()) / SLICES
-
-
-def duckdb(folder):
-    """The fastest of the ways to write it that we tried: DuckDB likes small integers as groups."""
-    return _sql(folder, "cast(floor(confidence * 10) as utinyint)")
-
-
-def duckdb_obvious(folder):
-    return _sql(folder, "least(cast(floor(confidence * 10) as int), 9)")
-
-
-def _sql(folder, of_row):
-    import duckdb
-
-    query = f"""
-        select sum(abs(said - came)) / sum(n) from (
-            select {of_row} as bin, count(*) as n, sum(confidence) as said, sum(correct::int) as came
-            from read_parquet('{folder}/part*.parquet') group by bin)"""
-    return duckdb.execute(query).fetchall()[0][0]
-
-
-def duckdb_sliced(folder):
-    import duckdb
-
-    query = f"""
-        select avg(ece) from (select model, sum(abs(said - came)) / sum(n) as ece from (
-            select model, cast(floor(confidence * 10) as utinyint) as bin, count(*) as n,
-                   sum(confidence) as said, sum(correct::int) as came
-            from read_parquet('{folder}/part*.parquet') group by model, bin) group by model)"""
-    return duckdb.execute(query).fetchall()[0][0]
-
-
-def polars(folder):
-    import polars as pl
-
-    bins = (pl.col("confidence") * 10).floor().clip(0, 9).cast(pl.Int8).alias("bin")
-    made = (
-        pl.scan_parquet(f"{folder}/part*.parquet")
-        .group_by(bins)
-        .agg(pl.len().alias("n"), pl.col("confidence").sum().alias("said"), pl.col("correct").sum().alias("came"))
-        .collect(engine="streaming")
-    )
-    return float((made["said"] - made["came"]).abs().sum() / made["n"].sum())
-
-
-def pandas(folder):
-    import pandas as pd
-    from sklearn.calibration import calibration_curve
-
-    rows = pd.concat(pd.read_parquet(f, columns=["confidence", "correct"]) for f in files(folder))
-    seen, said = calibration_curve(rows["correct"], rows["confidence"], n_bins=10)
-    share = np.bincount(np.minimum((rows["confidence"].to_numpy() * 10).astype(int), 9)) / len(rows)
-    return float(np.sum(share * np.abs(seen - said)))
-
-
-def torchmetrics(folder):
-    import pyarrow.parquet as pq
-    import torch
-    from torchmetrics.classification import BinaryCalibrationError
-
-    metric = BinaryCalibrationError(n_bins=10, validate_args=False)
-    for path in files(folder):
-        for batch in pq.ParquetFile(path).iter_batches(1 << 20, columns=["confidence", "correct"]):
-            p = torch.from_numpy(batch.column(0).to_numpy())
-            metric.update(p, torch.from_numpy(batch.column(1).to_numpy(zero_copy_only=False).astype(np.int64)))
-    return float(metric.compute())
-
-
-def decode_pages(folder):
-    """Our decoder alone, in one thread a core as in a pass."""
-    from epimeter.scale import parquet
-
-    return _decoded(folder, parquet)
-
-
-def decode_pyarrow(folder):
-    """pyarrow's decoder alone, the same way."""
-    from epimeter.scale import parquet
-
-    parquet.pages_pay = lambda file: False
-    return _decoded(folder, parquet)
-
-
-def _decoded(folder, parquet):
-    from concurrent.futures import ThreadPoolExecutor
-
-    from epimeter.summaries import fast
-
-    fast.load()
-    opened = [parquet.opened(path, path) for path in files(folder)]
-    jobs = list(parquet.jobs(opened, parquet.columns_of(opened, None, None, frozenset())))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return sum(pool.map(lambda job: sum(piece.n_rows for piece in job()), jobs)) / len(jobs)
-
-
-def merging(folder):
-    from epimeter.scale.files import merged_files
-
-    return merged_files(sorted(glob.glob(os.path.join(folder, "summaries", "*.epi")))).n_rows
-
-
-CONTENDERS = {
-    "duckdb": "DuckDB, SQL for the ECE alone, the fastest we found",
-    "duckdb_obvious": "DuckDB, the same as one would write it",
-    "polars": "polars, the ECE alone, streaming",
-    "pandas": "pandas and scikit-learn, the ECE alone",
-    "torchmetrics": "torchmetrics, the ECE alone",
-    "width_and_cells": "epimeter, all equal-width errors, Brier score and the cells",
-    "headlines": "epimeter, the default report (14 metrics)",
-    "off_the_cells": "epimeter, the default report, KS, Kuiper, SmoothECE and LKCE off the cells",
-    "sliced": "epimeter, the default report of 1,000 slices: the pass",
-    "sliced_reports": "the same, all 1,000 reports made",
-    "duckdb_sliced": "DuckDB, SQL for the ECE alone of 1,000 slices",
-    "decode_pages": "epimeter's decoder alone",
-    "decode_pyarrow": "pyarrow as decoder alone",
-    "ten_times": "epimeter, the default report, the same files ten times (10^9 rows)",
-    "merging": "merging 10,000 summaries",
-}
+PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
+CORES, PER_CORE, PRICE = 64, 100e6, 0.05
+"""Assumed, not measured: cores of a cluster, bytes a second that each of them gets, dollars a core-hour."""
 
 
 def peak_memory() -> float:
@@ -219,7 +42,7 @@ def peak_memory() -> float:
 
 def serve(name: str, folder: str) -> None:
     """Run a contender once for every line of standard input; answer with its time, memory and value."""
-    call = globals()[name]
+    call = getattr(scale_contenders, name)
     for _ in sys.stdin:
         begun, used = time.perf_counter(), time.process_time()
         try:
@@ -256,9 +79,10 @@ def raced(names: list[str], folder: str, rounds: int) -> dict[str, dict[str, flo
             process = running[name]
             process.stdin.write("go\n")
             process.stdin.flush()
-            answer = json.loads(process.stdout.readline() or "null")
+            line = process.stdout.readline()
+            answer = json.loads(line or "null")
             if answer is None:
-                print(f"{name} is not installed", file=sys.stderr)
+                print(f"{name} {'is not installed' if line else 'has failed'}", file=sys.stderr)
                 running.pop(name).kill()
                 continue
             print(name, turn, answer, file=sys.stderr, flush=True)
@@ -291,23 +115,112 @@ def summaries(folder: str, number: int = 10_000) -> None:
 
 
 def table(found: dict[str, dict[str, float]], rows: int) -> str:
+    """The figures as a table, and the ratios that are aimed at."""
     base = found.get("duckdb", {"wall": float("nan"), "cpu": float("nan")})
     lines = [
         f"`benchmarks/scale.py`, {sections.machine()}, {rows:,} rows of Parquet in {FILES} files in the page cache, best of "
-        "several rounds. Other work ran on the machine, so the CPU seconds of all cores together say more than the clock.",
+        "several rounds. CPU seconds are those of all cores together; where other work runs beside, they say more than "
+        "the clock.",
         "",
-        "| what | clock | CPU | CPU against DuckDB | peak memory |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| what | clock | CPU | against DuckDB: clock | CPU | peak memory |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, title in CONTENDERS.items():
         if name in found:
             row = found[name]
-            ratio = "" if name in ("merging", "ten_times") else f"{row['cpu'] / base['cpu']:.2f}"
-            lines.append(f"| {title} | {row['wall']:.2f} s | {row['cpu']:.2f} s | {ratio} | {row['memory']:.0f} MB |")
+            other = name in ("merging", "ten_times")
+            ratios = [" " if other else f" {row[unit] / base[unit]:.2f} " for unit in ("wall", "cpu")]
+            lines.append(
+                f"| {title} | {row['wall']:.2f} s | {row['cpu']:.2f} s |{ratios[0]}|{ratios[1]}| {row['memory']:.0f} MB |"
+            )
+    lines.append("")
+    if "headlines" in found:
+        row = found["headlines"]
+        lines.append(
+            f"The default report takes {row['wall'] / base['wall']:.2f} of DuckDB's clock and {row['cpu'] / base['cpu']:.2f} "
+            f"of its CPU (aim: at most 1), in {row['memory']:.0f} MB (aim: below 400)."
+        )
+    if "ten_times" in found:
+        lines.append(f"Ten times the rows take {found['ten_times']['memory']:.0f} MB (aim: below 400).")
     if "sliced" in found and "headlines" in found:
         share = found["sliced"]["cpu"] / found["headlines"]["cpu"]
-        lines += ["", f"1,000 slices cost {share:.2f} times the pass without slices (at most 2)."]
+        lines.append(f"1,000 slices cost {share:.2f} times the pass without slices (aim: at most 2).")
+    if "merging" in found:
+        lines.append(f"Merging 10,000 summaries takes {found['merging']['wall']:.1f} s (aim: below 5).")
     return "\n".join(lines)
+
+
+def octets(folder: str) -> float:
+    """Bytes a row of the two columns that the default report reads."""
+    import pyarrow.parquet as pq
+
+    size = rows = 0
+    for path in files(folder):
+        about = pq.ParquetFile(path).metadata
+        rows += about.num_rows
+        for group in range(about.num_row_groups):
+            chunks = [about.row_group(group).column(place) for place in range(about.num_columns)]
+            size += sum(c.total_compressed_size for c in chunks if c.path_in_schema in ("confidence", "correct"))
+    return size / rows
+
+
+def derived(found: dict[str, dict[str, float]], rows: int, a_row: float) -> str:
+    """What 10^12 rows cost, from the figures of the table and the assumptions."""
+    times = 1e12 / rows
+    work, size = found["headlines"]["cpu"] * times, a_row * 1e12
+    reading = size / PER_CORE
+    slowest = max(work, reading) / CORES
+    merge = found["merging"]["wall"]
+    return f"""### What 10^12 rows cost on a cluster
+
+Computed from the table above; nothing here was run at that size.
+
+| | from | |
+| --- | --- | ---: |
+| work | CPU of the default report, times {times:,.0f} | {work:,.0f} core-seconds = {work / 3600:.1f} core-hours |
+| data | {a_row:.2f} bytes a row in the files above | {size / 1e12:.1f} TB |
+| computing on {CORES} cores | work / {CORES} | {work / CORES:,.0f} s |
+| reading on {CORES} cores | data / ({CORES} × {PER_CORE / 1e6:.0f} MB/s, assumed) | {reading / CORES:,.0f} s |
+| merging {1e4:,.0f} summaries, a file of 10^8 rows each | the table, in one process | {merge:.1f} s |
+| time | the longer of computing and reading, then merging | {slowest + merge:,.0f} s = {(slowest + merge) / 60:.0f} min |
+| money | {CORES} cores for that time at {PRICE:.2f} dollars a core-hour (assumed) | {CORES * (slowest + merge) / 3600 * PRICE:.2f} dollars |
+
+Assumed: rows written as here (Snappy Parquet, two columns); cores as fast as this machine's and all busy to the end; {PER_CORE / 1e6:.0f} MB/s from the object
+store for every core, reading beside computing; the price. Left out: starting machines and Python, requests to the store, traffic between regions. With
+faster reading the work is the limit: {work / 3600 * PRICE:.2f} dollars. Memory does not grow: a worker takes what the default report takes above."""
+
+
+def spent(found: dict[str, dict[str, float]], rows: int) -> str:
+    """Where the time of the default report goes, in nanoseconds a row, beside DuckDB's."""
+    a_row = {name: row["cpu"] / rows * 1e9 for name, row in found.items()}
+    lines = [
+        "### Where the time goes",
+        "",
+        "Nanoseconds of CPU a row. The loops were timed one by one on rows in the cache of a core, the rest is from the table.",
+        "",
+        "| part | ns a row |",
+        "| --- | ---: |",
+        f"| decoding, page cache to arrays | {a_row['decode_pages']:.1f} |",
+    ]
+    loops = scale_contenders.parts()
+    lines += [f"| {name} | {time_:.1f} |" for name, time_ in loops.items()]
+    both = a_row["decode_pages"] + sum(loops.values())
+    lines += [
+        f"| together | {both:.1f} |",
+        f"| the default report as a whole | {a_row['headlines']:.1f} |",
+        f"| DuckDB, both columns added up | {a_row['duckdb_sums']:.1f} |",
+        f"| DuckDB, SQL for the ECE alone, the fastest | {a_row['duckdb']:.1f} |",
+        f"| DuckDB, as one would write it | {a_row['duckdb_obvious']:.1f} |",
+    ]
+    return "\n".join(lines)
+
+
+def write_page(body: str) -> None:
+    """Put the figures where docs/scale.md has room for them."""
+    text = PAGE.read_text()
+    first = re.search(r"<!-- measured.*?-->\n", text)
+    assert first is not None
+    PAGE.write_text(text[: first.end()] + "\n" + body + "\n\n" + text[text.index("<!-- end -->") :])
 
 
 def main() -> None:
@@ -317,7 +230,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", help="contenders, comma-separated")
     parser.add_argument("--serve", choices=CONTENDERS)
-    parser.add_argument("--write", action="store_true", help="write the section of docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md and docs/scale.md")
     given = parser.parse_args()
     if given.serve:
         serve(given.serve, given.folder)
@@ -338,6 +251,8 @@ def main() -> None:
         print(body)
         if given.write:
             sections.write("Scale", body)
+            page = [body, spent(found, given.rows), derived(found, given.rows, octets(folder))]
+            write_page("\n\n".join(page))
     finally:
         if given.folder is None:
             shutil.rmtree(folder)
