@@ -400,14 +400,15 @@ def test_a_full_disk_refuses_and_loses_nothing(how, tmp_path):
         client = stack.enter_context(made.tenant("Full", "CRITICAL"))
         told = {"first": client.post(PATH, json=ONE).json()["evaluation_id"]}
         codes = Counter()
+        large = ground.arrow(ground.columns(100_000))
+        assert len(large) > 1 << 20  # goes to a file while it comes in
         with how(place, made):
             for number in range(30):
                 if number % 2:
                     answer = client.post(PATH, json=ground.body(ground.columns(1000, seed=number), model_version="1"))
                 else:
                     query, headers = {"model_id": "m"}, {"content-type": ARROW}
-                    data = ground.arrow(ground.columns(100_000, timestamps=False))
-                    answer = client.post(PATH, content=data, params=query, headers=headers)
+                    answer = client.post(PATH, content=large, params=query, headers=headers)
                 codes[answer.status_code] += 1
                 if answer.status_code == 200:
                     told[str(number)] = answer.json()["evaluation_id"]

@@ -244,6 +244,26 @@ def test_a_window_forgets_requests_of_the_future(store, monkeypatch):
     assert made.get_moving_window("k", 2, 60)[1] == 2
 
 
+def test_a_window_is_exact_for_many_at_once(store):
+    from epimeter.service import rates
+
+    made = rates.DatabaseStorage(store) if store.postgres else rates.MemoryStorage()
+    begin = threading.Barrier(5)
+    found = []
+
+    def go():
+        begin.wait()
+        for _ in range(20):
+            found.append(made.acquire_entry("k", 50, 60))
+
+    threads = [threading.Thread(target=go) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found.count(True) == 50 and found.count(False) == 50
+
+
 def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
     data = bytes(range(256)) * 10_000
     with store.writing() as db:
