@@ -261,3 +261,18 @@ def test_a_dictionary_that_ends_within_a_word_is_broken(octets):
     column.state[page_loops.OCTETS], column.state[page_loops.ENTRIES] = len(octets), 2
     with pytest.raises(pages.Broken):
         column.words()
+
+
+@pytest.mark.parametrize("width", range(1, 32))
+def test_packed_integers_of_every_width_come_back(width):
+    rng = np.random.default_rng(width)
+    for groups in (1, 2, 3, 63):
+        n = 8 * groups
+        values = rng.integers(0, 1 << width, n)
+        bits = ((values[:, None] >> np.arange(width)) & 1).astype(np.uint8).ravel()
+        data = np.concatenate([np.array([groups << 1 | 1], np.uint8), np.packbits(bits, bitorder="little")])
+        out = np.full(n + 1, -7, np.int32)
+        assert page_loops.hybrid(data, width, n, out) == n and out[:n].tolist() == values.tolist()
+        assert out[n] == -7
+        assert page_loops.hybrid(data, width, n - 3, out) == n - 3
+        assert page_loops.hybrid(data[:-1], width, n, out) == 0

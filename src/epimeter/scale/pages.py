@@ -98,7 +98,7 @@ class _Buffers(threading.local):
         return found
 
 
-_buffers = _Buffers()
+buffers = _Buffers()
 
 
 class Column:
@@ -107,11 +107,11 @@ class Column:
     def __init__(self, file: int, chunk: Chunk, name: str) -> None:
         self.file, self.chunk, self.name = file, chunk, name
         self.at, self.end = chunk.start, chunk.start + chunk.size
-        self.window = _buffers.get(f"{name} window", WINDOW)
-        self.page = _buffers.get(f"{name} page", WINDOW)
-        self.codes = _buffers.get(f"{name} codes", 1 << 15, np.int32)
+        self.window = buffers.get(f"{name} window", WINDOW)
+        self.page = buffers.get(f"{name} page", WINDOW)
+        self.codes = buffers.get(f"{name} codes", 1 << 15, np.int32)
         self.entry = np.uint8 if chunk.words else chunk.dtype
-        self.dictionary = _buffers.get(f"{name} dictionary", 1 << 15, self.entry)
+        self.dictionary = buffers.get(f"{name} dictionary", 1 << 15, self.entry)
         self.header = np.zeros(loops.FIELDS, np.int64)
         self.state = np.zeros(loops.STATES, np.int64)
         self.state[loops.LEFT], self.state[loops.ENTRIES] = chunk.n_values, -1
@@ -121,7 +121,7 @@ class Column:
         """Move the window to the first byte not yet used, and read at least `size` bytes."""
         self.at += int(self.state[loops.AT])
         if size > len(self.window):
-            self.window = _buffers.get(f"{self.name} window", size)
+            self.window = buffers.get(f"{self.name} window", size)
         wanted = min(len(self.window), self.end - self.at)
         got = os.preadv(self.file, [self.window[:wanted].data], self.at) if wanted > 0 else 0
         if got < wanted:
@@ -157,11 +157,11 @@ class Column:
             if ended == loops.MORE:
                 self.read_on(need)
             elif ended == loops.GROW_PAGE:
-                self.page = _buffers.get(f"{self.name} page", need)
+                self.page = buffers.get(f"{self.name} page", need)
             elif ended == loops.GROW_CODES:
-                self.codes = _buffers.get(f"{self.name} codes", need, np.int32)
+                self.codes = buffers.get(f"{self.name} codes", need, np.int32)
             elif ended == loops.GROW_DICTIONARY:
-                self.dictionary = _buffers.get(f"{self.name} dictionary", need, self.entry)
+                self.dictionary = buffers.get(f"{self.name} dictionary", need, self.entry)
             elif ended == loops.NOT_PLAIN:
                 raise NotPlain
             else:

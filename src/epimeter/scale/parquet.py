@@ -152,7 +152,10 @@ def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> I
     if chunks[0].physical not in ("DOUBLE", "FLOAT"):
         raise pages.NotPlain
     stretch = STRETCH if columns.by is None else GROUPED
-    said, came = (np.empty(min(stretch, chunk.n_values), chunk.dtype) for chunk in chunks)
+    size = min(stretch, chunks[0].n_values)
+    said, came = (
+        pages.buffers.get(name, size, chunk.dtype)[:size] for name, chunk in zip(("said", "came"), chunks, strict=True)
+    )
     with faults(where):
         handle = os.open(file.path, os.O_RDONLY)
     try:
@@ -183,7 +186,8 @@ def _slices(file: File, group: int, by: str, handle: int, size: int) -> Iterator
     try:
         chunk = pages.Chunk.of(file.metadata, file.schema, group, by, words=True)
         column, known = pages.Column(handle, chunk, "by"), None
-        code = np.empty(min(size, chunk.n_values), np.int32)
+        size = min(size, chunk.n_values)
+        code = pages.buffers.get("by", size, np.int32)[:size]
         while n_rows := column.fill(code):
             known = known or column.words()
             yield Coded(code=code[:n_rows], values=known)

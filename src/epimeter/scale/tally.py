@@ -52,6 +52,8 @@ class Tally:
         self.known = np.empty(0, np.int64)
         self.values: list[Any] = []
         """The values that the present piece codes, and their slots, -1 where none has come."""
+        self.spread, self.spread_true = np.empty(0), np.empty(0, np.uint8)
+        """Room for the rows of one piece grouped by slice; fresh memory would cost more than the grouping."""
         self.streaming = plan.streaming
         self.cold_recipes: list[Recipe] = list(plan.streaming)
 
@@ -110,7 +112,9 @@ class Tally:
         coded = piece.slices
         n_values = len(coded.values)
         start = np.empty(n_values + 2, np.int64)
-        into_true, into_prob = np.empty(len(true), true.dtype), np.empty(len(prob), prob.dtype)
+        if len(self.spread) < len(prob) or self.spread.dtype != prob.dtype:
+            self.spread, self.spread_true = np.empty(len(prob), prob.dtype), np.empty(len(prob), np.uint8)
+        into_true, into_prob = self.spread_true[: len(prob)], self.spread[: len(prob)]
         spread(coded.code[rows], true, prob, start, into_true, into_prob)
         some = np.flatnonzero(np.diff(start))
         for k in some[self.known[some] < 0].tolist():
