@@ -91,7 +91,7 @@ def test_metrics_lists_all_and_shows_a_card():
     for name in ("brier_score", "ece", "smece", "ecce_r", "d_ece", "bootstrap_interval"):
         assert name in listed.stdout
     card = run("metrics", "ece").stdout
-    for part in ("Equation", "Range", "bins (default 10, in [1, 1e+06])", "Pitfalls", "Source", "Naeini"):
+    for part in ("Equation", "Range", "bins (default 10, in [1, 1000000])", "Pitfalls", "Source", "Naeini"):
         assert part in card
     assert json.loads(run("metrics", "ece", "--json").stdout)["parameters"][0]["schema"]["minimum"] == 1
 
@@ -107,7 +107,7 @@ BAD = {
     "an empty folder": (["evaluate", "EMPTY"], "holds no file of a known format"),
     "unknown metric": (["evaluate", "FILE", "--metric", "ece15"], "did you mean 'ece'"),
     "unknown parameter": (["evaluate", "FILE", "--set", "colour=3"], "'colour'"),
-    "bad parameter": (["evaluate", "FILE", "--bins", "0"], "in [1, 1e+06]; got 0"),
+    "bad parameter": (["evaluate", "FILE", "--bins", "0"], "in [1, 1000000]; got 0"),
     "bad requirement": (["evaluate", "FILE", "--require", "ece is small"], "METRIC<=NUMBER"),
     "bad column": (["evaluate", "FILE", "--column", "confidence"], "NAME=VALUE"),
     "missing column": (["evaluate", "FILE", "--column", "confidence=nope"], "nope"),

@@ -49,7 +49,7 @@ class Between:
 
     def __str__(self) -> str:
         left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
-        return f"in {left}{self.low:g}, {self.high:g}{right}"
+        return f"in {left}{self.low:.12g}, {self.high:.12g}{right}"
 
 
 Limit = AtLeast | Above | Between
