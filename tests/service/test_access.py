@@ -57,6 +57,10 @@ def test_a_key_is_shown_once_and_ends_when_told(tenant):
     headers = {"x-api-key": key["key"]}
     assert tenant.get("/v1/usage", headers=headers).status_code == 200
     assert tenant.get("/v1/auth/api-keys", headers=headers).status_code == 403
+    end = time.monotonic() + 20
+    while time.monotonic() < end and tenant.get(f"/v1/auth/api-keys/{key['id']}").json()["last_used_at"] is None:
+        time.sleep(0.2)
+    assert tenant.get(f"/v1/auth/api-keys/{key['id']}").json()["last_used_at"] > key["created_at"]
     assert tenant.delete(f"/v1/auth/api-keys/{key['id']}").status_code == 204
     assert tenant.get("/v1/usage", headers=headers).status_code == 401
     assert tenant.get(f"/v1/auth/api-keys/{key['id']}").json()["revoked_at"] is not None

@@ -11,21 +11,18 @@ Without a key, public endpoints count against the minute of the caller's address
 
 from __future__ import annotations
 
-import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy.exc import DBAPIError
 
 from epimeter.service.problems import Problem
 from epimeter.service.rates import TIERS, MemoryStorage, Window
 from epimeter.service.secrets import key_id, matches
 from epimeter.store import Store, organizations
 from epimeter.store.moments import now
-
-log = logging.getLogger("epimeter.service")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +45,42 @@ class Caller:
         return TIERS[self.tier][1]
 
 
+class Uses:
+    """When keys were last used: noted in memory and written now and then, so that who reads waits for no writer."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._noted: dict[str, int] = {}
+
+    def note(self, key: str, at: int) -> None:
+        """A key was used."""
+        with self._lock:
+            self._noted.setdefault(key, at)
+
+    def write(self, store: Store) -> None:
+        """Write what was noted; where that fails it is not noted any more, and nobody is worse off."""
+        with self._lock:
+            noted, self._noted = self._noted, {}
+        if noted:
+            with store.writing() as db:
+                for key, at in noted.items():
+                    organizations.touch_key(db, key, at)
+
+
 class Gate:
     """The door of the service."""
 
     def __init__(
-        self, store: Store, pepper: bytes, window: Window, *, public_per_minute: int, failures_per_minute: int
+        self,
+        store: Store,
+        pepper: bytes,
+        window: Window,
+        uses: Uses,
+        *,
+        public_per_minute: int,
+        failures_per_minute: int,
     ) -> None:
-        self._store, self._pepper, self._window = store, pepper, window
+        self._store, self._pepper, self._window, self._uses = store, pepper, window, uses
         self._addresses = Window(MemoryStorage())
         self._public, self._failures = public_per_minute, failures_per_minute
 
@@ -83,7 +109,7 @@ class Gate:
             )
         self._count(request, facts.organization, TIERS[facts.tier][0])
         if organizations.worth_touching(facts, at):
-            self._touch(facts.id, at)
+            self._uses.note(facts.id, at)
         return Caller(
             key_id=facts.id,
             organization=facts.organization,
@@ -91,14 +117,6 @@ class Gate:
             tier=facts.tier,
             scopes=facts.scopes,
         )
-
-    def _touch(self, key: str, at: int) -> None:
-        """Note that a key was used; a disk that is full must not keep anybody from reading."""
-        try:
-            with self._store.writing() as db:
-                organizations.touch_key(db, key, at)
-        except DBAPIError as fault:
-            log.warning("the use of key %s could not be noted: %s", key, type(fault.orig).__name__)
 
     def stroll(self, request: Request) -> Caller | None:
         """Whoever sent this request, or nobody: for what everybody may see."""

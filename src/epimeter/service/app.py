@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from epimeter import __version__
 from epimeter.service import documents, problems
-from epimeter.service.access import Gate
+from epimeter.service.access import Gate, Uses
 from epimeter.service.api import account, catalogue, evaluations, keys, registry, signal, trust, webhooks
 from epimeter.service.api.signal import Seats
 from epimeter.service.gauges import Gauges
@@ -44,7 +44,8 @@ log = logging.getLogger("epimeter.service")
 def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger) -> FastAPI:
     """The service over an opened store and an opened ledger."""
     gauges = Gauges()
-    crew = Crew(settings, secrets, store, ledger, gauges)
+    uses = Uses()
+    crew = Crew(settings, secrets, store, ledger, gauges, uses)
     stopping = threading.Event()
 
     @asynccontextmanager
@@ -72,6 +73,7 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
         store,
         secrets.pepper,
         window(store, settings.redis),
+        uses,
         public_per_minute=settings.public_per_minute,
         failures_per_minute=settings.failures_per_minute,
     )

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from epimeter.service import acceptance, signal, webhooks
+from epimeter.service.access import Uses
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import ROUND, Ledger
 from epimeter.service.settings import Secrets, Settings
@@ -31,9 +32,11 @@ TIDY = 600.0
 class Crew:
     """All threads of one process."""
 
-    def __init__(self, settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, gauges: Gauges) -> None:
+    def __init__(
+        self, settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, gauges: Gauges, uses: Uses
+    ) -> None:
         self._settings, self._secrets = settings, secrets
-        self._store, self._ledger, self._gauges = store, ledger, gauges
+        self._store, self._ledger, self._gauges, self._uses = store, ledger, gauges, uses
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._tidied = 0.0
@@ -113,6 +116,7 @@ class Crew:
         """Make the signal of this minute, carry audit entries into their log, tidy up now and then."""
         signal.make(self._store, self._ledger, self._day, self._settings.signal_period)
         carried = self.carry()
+        self._uses.write(self._store)
         if time.monotonic() - self._tidied > TIDY or not self._tidied:
             self._tidied = time.monotonic()
             self.tidy()
@@ -121,12 +125,12 @@ class Crew:
     def carry(self) -> bool:
         """Carry audit entries into the Merkle log, in order; True when there may be more."""
         with self._store.reading() as db:
-            if not journal.uncarried(db, 1):
-                return False
-        with self._store.writing() as db:
             rows = journal.uncarried(db, ROUND)
-            if rows:
-                journal.carried(db, self._ledger.carry(rows))
+        if rows:
+            # No lock meanwhile: the log writes each entry once, whoever brings it.
+            places = self._ledger.carry(rows)
+            with self._store.writing() as db:
+                journal.carried(db, places)
         return len(rows) == ROUND
 
     def tidy(self) -> None:

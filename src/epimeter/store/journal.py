@@ -38,9 +38,9 @@ def page(db: Connection, organization: str, before: int | None, limit: int) -> l
 
 
 def uncarried(db: Connection, limit: int) -> list[RowMapping]:
-    """Entries that are not in the audit log yet, the oldest first; others leave them alone meanwhile."""
+    """Entries that are not in the audit log yet, the oldest first."""
     query = select(journal).where(journal.c.log_index.is_(None)).order_by(journal.c.number).limit(limit)
-    return list(db.execute(query.with_for_update()).mappings())
+    return list(db.execute(query).mappings())
 
 
 def carried(db: Connection, places: dict[int, int]) -> None:
