@@ -94,6 +94,8 @@ class Nest:
     pitfalls="With resample=True and statistic=ece, as published, a perfectly calibrated model is rejected almost always: at "
     "fine scales duplicates share a bin. Keep the predictions (the default). t_cal is the deterministic form for dpe.",
     aliases=("adaptive T-Cal",),
+    simulated="At 5 % and N = 1,000 it rejected, of 2,000 calibrated data sets, 2.6 % (dpe), 2.2 % (ece) and 0.9 % (mce) "
+    "with bonferroni: conservative; with minp 2.6 % (dpe, conservative), 3.5 % (ece) and 4.2 % (mce).",
 )
 def adaptive_bins_test(
     y_true: Any,

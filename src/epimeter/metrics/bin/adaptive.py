@@ -114,6 +114,7 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
     "method=resampling row i of the input takes the i-th random number of each draw, so a seed gives another p-value "
     "when the rows are reordered, and weighted rows are refused.",
     aliases=("t-cal", "tcal"),
+    simulated="At 5 % and N = 1,000 it rejected 2.9 % of 2,000 calibrated data sets: conservative.",
 )
 def t_cal(
     view: View,

@@ -90,6 +90,8 @@ class ModeBins(ClassBins):
     order="ties",
     pitfalls="A negative debiased square is reported as 0, so 0 means no error that the sample can show.",
     aliases=("debiased_rmsce",),
+    simulated="Nominal 95 % intervals cover 94 to 97 % for N from 500 to 10,000, and up to 98 % where the error is one to "
+    "three standard errors: conservative.",
 )
 def drmsce(bins: BinTotals) -> float:
     """Root mean square gap without the upward bias of few rows a bin."""
@@ -112,6 +114,8 @@ def drmsce(bins: BinTotals) -> float:
     pitfalls="Can be negative. Print estimates the expectation by random draws; here it is the exact mean of the folded "
     "normal, their limit. A bin whose outcomes are all equal is not corrected.",
     aliases=("ece-db", "ece-debias"),
+    simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000, but 91 to 93 % where the error is one to "
+    "three standard errors, with N = 10,000; we know of no method that does better there.",
 )
 def ece_db(bins: BinTotals) -> float:
     """Expected calibration error less its bias, estimated as how much noise in the frequencies adds to it."""

@@ -59,6 +59,8 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     "confidences depend on the order of the rows. Peers that close bins on the right differ on confidences that "
     "lie exactly on an edge.",
     aliases=("ece-ew", "estimated_calibration_error", "empirical_calibration_error"),
+    simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000. They are for the error of the population, "
+    "to which chance adds nothing, so that the value itself can lie above them.",
 )
 def ece(bins: BinTotals) -> float:
     """Mean gap between the confidence stated and the frequency seen, weighted by the rows of each bin."""
@@ -78,6 +80,7 @@ def ece(bins: BinTotals) -> float:
     order="ties",
     pitfalls="Biased upwards on finite data, the more the higher the norm (see drmsce). norm=1 is ece, norm=inf is mce.",
     aliases=("l_p-ece", "mean_calibration_error", "rmsce", "root_mean_square_calibration_error"),
+    simulated="Nominal 95 % intervals with norm=2 cover 94 to 98 % for N from 500 to 10,000.",
 )
 def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     """Gaps of the bins raised to a power, averaged by their rows, and the root taken.
@@ -104,6 +107,7 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     pitfalls="A bin of one row can decide it: with confidence 0.05 and outcome 1 its gap is 0.95. More bins make it "
     "larger, so compare only values of the same number of bins and of similar samples.",
     aliases=("maximum_calibration_error", "l_inf_calibration_error"),
+    simulated="Nominal 95 % intervals cover 92 to 96 % for N from 500 to 10,000.",
 )
 def mce(bins: BinTotals) -> float:
     """The largest gap of any bin that holds rows."""

@@ -41,6 +41,8 @@ class ChiSquareTest(Result):
     "data use ddof=0. Peers cut at quantiles, which differ from equal counts when confidences are tied. The chi-square "
     "law needs several expected outcomes in every bin.",
     aliases=("hosmer_lemeshow", "c_statistic_mass", "h_statistic_width"),
+    simulated="At 5 % and N = 1,000 it rejected 10.4 % of 2,000 calibrated data sets with ddof=2, which is too eager for "
+    "forecasts that were not fitted to the data, and 4.0 % with ddof=0.",
 )
 def hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 2) -> ChiSquareTest:
     """Chi-square test of calibration over bins.

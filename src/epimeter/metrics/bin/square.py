@@ -98,6 +98,8 @@ def dpe(bins: MomentTotals) -> float:
     "hold for a calibrated model, so p_value uses the exact null moments instead of the interval. Squares are summed in "
     "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there.",
     aliases=("sun_interval",),
+    simulated="Its own 95 % intervals cover 95 to 96 % where the error is clear, and 99 to 100 % at and near perfect "
+    "calibration: conservative. Its test rejected 5.1 % of 2,000 calibrated data sets at 5 %, N = 1,000.",
 )
 def l2_ece_ci(
     bins: MomentTotals, *, alpha: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.05

@@ -128,6 +128,7 @@ def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "g
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.2533 on average, not 0. Others break ties at random "
     "or by an unstable sort; here equal confidences are one step. " + WEIGHTS,
     aliases=("ks_error", "kolmogorov_smirnov_calibration_error"),
+    simulated="Nominal 95 % intervals cover 92 to 97 % for N from 500 to 10,000 (300 data sets a cell).",
 )
 def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
     """Largest distance of the cumulative differences from 0: the Kolmogorov-Smirnov calibration error.
@@ -166,6 +167,8 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
     order="ties",
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.5958 on average, not 0. " + WEIGHTS,
     aliases=("kuiper_calibration_error", "ecce"),
+    simulated="Nominal 95 % intervals cover 93 to 98 % for N from 500 to 10,000, but 90 % where the error is one to three "
+    "standard errors, with N = 10,000 (300 data sets a cell).",
 )
 def ecce_r(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
     """Largest excess or lack of outcomes over any interval of confidence: the Kuiper calibration error.

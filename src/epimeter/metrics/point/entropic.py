@@ -88,6 +88,7 @@ VARIANTS = (
     "is not a proper score. With more than two classes true_vs_rest is not zero for a calibrated model "
     "(+0.46 for a uniform one with K = 3); use general, or ecd_test.",
     aliases=("entropic_calibration_difference",),
+    simulated="Nominal 95 % intervals cover 94 to 96 % for N from 500 to 10,000.",
 )
 def ecd(mean: Mean) -> float:
     """Surprise at what came true minus the surprise the forecast announced: above 0 over-confident."""
