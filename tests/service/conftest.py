@@ -30,6 +30,7 @@ class Service:
     postgres: str | None = None
     process: subprocess.Popen = None
     program: tuple = (sys.executable, "-m", "epimeter")
+    words: tuple = ()
     url: str = ""
     admin_url: str = ""
     admin_key: str = ""
@@ -47,7 +48,7 @@ class Service:
         }
         log = (self.folder.parent / f"{self.folder.name}.log").open("ab")
         self.process = subprocess.Popen(
-            [*self.program, "serve"],
+            [*self.program, "serve", *self.words],
             env={**os.environ, **settings},
             stdout=subprocess.PIPE,
             stderr=log,

@@ -39,7 +39,10 @@ def test_from_predictions_to_a_certificate(client, service):
     with epimeter.Client(service.url) as nobody:
         assert nobody.certificate(id) == data
         assert id in [line.id for line in nobody.registry(system_id="c")]
+    assert client.passport(found.evaluation_id).startswith(b"%PDF")
+    assert client.status(id) == "VALID"
     client.revoke(id, "a test")
+    assert client.status(id) == "REVOKED"
     assert client.usage().evaluations == 1
     assert b"<!doctype html>" in client.report(found.evaluation_id, "text/html")
 
@@ -50,6 +53,37 @@ def test_a_job_is_waited_for(client):
     assert found.status == "completed"
     assert client.evaluate(made["correct"], made["confidence"], model_id="c", wait=False).status == "queued"
     assert len(list(client.evaluations())) == 2
+
+
+def test_every_column_arrives(client, tenant):
+    """The same data set by the client and by hand: one digest, one account of its sources."""
+    made = ground.columns(1000) | {
+        "unknown": np.arange(1000) % 7 == 0,
+        "detected": np.arange(1000) % 5 == 0,
+        "ground_truth_source": np.array(["human", "reference"] * 500),
+        "class": np.array(["a", "b", "c", "d"] * 250),
+    }
+    by_hand = tenant.post("/v1/evaluate", json=ground.body(made)).json()
+    columns = {("classes" if name == "class" else name): column for name, column in made.items()}
+    found = client.evaluate(**columns, model_id="m", dataset_id="d-1")
+    assert found.dataset.digest == by_hand["dataset"]["digest"]
+    assert found.dataset.ground_truth == {"human": 500, "reference": 500} == by_hand["dataset"]["ground_truth"]
+    assert found.dataset.largest_share == 0.25 and found.onto_42001.u_recall == by_hand["onto_42001"]["u_recall"]
+    with pytest.raises(InputError, match="klass"):
+        client.evaluate([True], [0.5], model_id="m", klass=["a"])
+
+
+def test_keys_are_made_listed_and_ended(client, service):
+    key = client.make_key("ci", ["evaluate", "evaluations:read"])
+    with epimeter.Client(service.url, key.key) as other:
+        assert other.usage().evaluations == 0
+        listed = client.keys()
+        assert key.id in {line.id for line in listed}
+        client.end_key(key.id)
+        with pytest.raises(ServiceError) as refusal:
+            other.usage()
+    assert refusal.value.status == 401
+    assert client.signal().ttl == 3600
 
 
 def test_a_refusal_has_all_that_the_service_says(client, service):

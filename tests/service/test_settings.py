@@ -63,10 +63,10 @@ def test_files_that_others_may_read_are_refused(tmp_path):
         prepare(settings)
 
 
-def serve(folder, **environment):
+def serve(folder, *words, **environment):
     settings = {"EPIMETER_DATA": str(folder), "EPIMETER_PORT": "0", "EPIMETER_ADMIN_PORT": "0", **environment}
     return subprocess.run(
-        [sys.executable, "-m", "epimeter", "serve"],
+        [sys.executable, "-m", "epimeter", "serve", *words],
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
@@ -99,3 +99,28 @@ def test_a_server_from_its_first_start_to_its_second(tmp_path):
             assert admin.get("/v1/usage").status_code == 200
         data = b"".join(path.read_bytes() for path in made.folder.rglob("*") if path.is_file())
         assert key.encode() not in data
+
+
+def test_a_lost_key_an_interrupted_start_and_another_issuer(tmp_path):
+    half = tmp_path / "data" / "registry.making"  # what a process left that was killed on its first start
+    half.mkdir(parents=True, mode=0o700)
+    (tmp_path / "data").chmod(0o700)
+    (half / "log.db").write_bytes(b"half")
+    with running(tmp_path) as made:
+        assert not half.exists()
+        made.stop()
+        done = serve(made.folder, "--issuer", "https://other.example")
+        assert done.returncode == 2 and "issuer stands in certificates" in done.stderr
+        first = made.admin_key
+        made.words = ("--new-admin-key",)
+        made.start()
+        assert made.admin_key != first
+        for key in (first, made.admin_key):
+            with made.client(key) as admin:
+                assert admin.get("/v1/organizations").json()["items"][0]["name"] == "Operator"
+
+
+@pytest.mark.parametrize("words", [("--postgres", "mysql://x/y"), ("--redis", "nonsense"), ("--port", "99999")])
+def test_serve_refuses_other_addresses_in_one_sentence(tmp_path, words):
+    done = serve(tmp_path / "d", *words)
+    assert done.returncode == 2 and "Traceback" not in done.stderr and done.stderr.count("\n") <= 2, done.stderr
