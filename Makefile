@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint format clean generate
+.PHONY: demo test slow endurance lint format clean generate
 
 $(VENV)/.demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -24,7 +24,11 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
 
 slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
+
+# The service under a hundred kills and five minutes of made-up requests: about half an hour.
+endurance: $(VENV)/.test
+	EPIMETER_KILLS=50 EPIMETER_SCHEMA_SECONDS=300 $(BIN)/python -m pytest -m slow tests/service
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

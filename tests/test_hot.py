@@ -40,7 +40,8 @@ SHAPES = {
 def rows(request):
     rng = np.random.Generator(np.random.PCG64(7))
     prob = SHAPES[request.param](rng, 40_001)
-    return (rng.random(len(prob)) < prob).astype(np.uint8), prob
+    surprises = rng.random(len(prob)) < 0.01  # so that certain forecasts are wrong, too
+    return ((rng.random(len(prob)) < prob) ^ surprises).astype(np.uint8), prob
 
 
 @pytest.fixture
@@ -106,6 +107,8 @@ def test_scores(rows, name, kind, slowly):
     assert quick.n_rows == slow.n_rows
     assert type(quick.total) is type(slow.total)
     assert quick.total == slow.total
+    for counted in ("large", "plus", "minus", "infinite"):
+        assert np.array_equal(getattr(quick, counted, 0), getattr(slow, counted, 0))
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

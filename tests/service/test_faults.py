@@ -3,6 +3,7 @@
 import concurrent.futures as futures
 import contextlib
 import json
+import os
 import random
 import resource
 import subprocess
@@ -26,8 +27,8 @@ PATH = "/v1/evaluate"
 ARROW = "application/vnd.apache.arrow.stream"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})
 MANY = ground.arrow(ground.columns(2000))
-KILLS = 50
-"""Of each database; a hundred in all."""
+KILLS = int(os.environ.get("EPIMETER_KILLS", "8"))
+"""On each database; `make endurance` kills fifty times, a hundred in all."""
 
 
 def truth(service, organization):
@@ -209,7 +210,7 @@ class Load:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_kill_9_under_load_loses_nothing_and_counts_nothing_twice(kind, tmp_path, request):
-    """Fifty times on each database; on PostgreSQL one process answers and another works, and either is killed."""
+    """On PostgreSQL one process answers and another works, and either is killed."""
     settings = {"rows_at_once": 1500, "job_lease": 2, "request_lease": 3, "keep_rows_days": 30}
     url = request.getfixturevalue("postgres").database() if kind == "postgres" else None
     with contextlib.ExitStack() as stack:

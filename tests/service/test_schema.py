@@ -11,7 +11,7 @@ from conftest import running
 
 @pytest.mark.slow
 def test_made_up_requests_find_no_fault(tmp_path):
-    seconds = int(os.environ.get("EPIMETER_SCHEMA_SECONDS", "300"))
+    seconds = int(os.environ.get("EPIMETER_SCHEMA_SECONDS", "60"))
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     with running(tmp_path, failures_per_minute=10**6, webhook_networks="127.0.0.0/8", max_json=1 << 20) as made:
         done = subprocess.run(

@@ -23,7 +23,7 @@ from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import ONE, STEPS, Fixed
 from epimeter.summaries.hot_cells import MOST_ROWS
 from epimeter.summaries.hot_scores import COUNTS, LOGARITHMIC, PLAIN
-from epimeter.summaries.means import Mean
+from epimeter.summaries.means import Mean, repeated
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary
@@ -289,14 +289,3 @@ class Looped:
 
 def _row(prob: float, true: int) -> Binary:
     return Binary(np.array([true], np.uint8), np.array([prob]))
-
-
-def repeated(summary: Any, times: int) -> Any:
-    """The summary of so many copies of the rows, by doubling."""
-    made = None
-    while times:
-        if times & 1:
-            made = summary if made is None else made.merge(summary)
-        summary = summary.merge(summary)
-        times >>= 1
-    return made

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ Score = Callable[..., Floats]
 
 LARGE = 2.0**30
 """Scores from here on are added one by one, exactly: they occur only where a score diverges (1/c at tiny c)."""
+LEAST = 1e-300
+"""The compiled pass of logarithms takes probabilities above this and below 1."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,27 @@ class MeanOf(Recipe):
         found = column_sums(view, names)
         return None if found is None else [found[name] for name in names]
 
+    def parts_of(self, view: View) -> list[Any] | None:
+        """Summaries whose sum is that of the view, where the compiled pass takes all rows but the certain ones.
+
+        A row of confidence 0 or 1 is summarised once for each outcome and taken as often as it occurs: many models say
+        0 or 1, and their other rows shall not go the slow way for it.
+        """
+        compiled = getattr(self.score, "hot_columns", None) is not None and not self.bound and view.weight is None
+        if not compiled or not isinstance(view, Binary) or not fast.worth(view.n_rows):
+            return None
+        if "certain_parts" not in view.__dict__:  # remembered with the chunk, as the compiled pass itself
+            view.__dict__["certain_parts"] = _parted(view)
+        return [repeated(self.summarise(part), times) for part, times in view.__dict__["certain_parts"]]
+
     def summarise(self, view: View) -> Mean:
         hot = self.hot_columns(view)
         if hot is not None:
             count = Fixed.of_counts(np.asarray(view.n_rows))
             return Mean(count, hot[0][0], 0, 0, 0, view.n_rows, view.n_classes)
+        if (parts := self.parts_of(view)) is not None:
+            joined: Mean = reduce(Mean.merge, parts)
+            return joined
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
         weight = view.weight
         if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
@@ -155,6 +174,36 @@ class MeanOf(Recipe):
             total = paired.binned(plain - units, weight, here, 1)[0]
             total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
         return Mean(mass, total, _exact(huge), plus, minus, view.n_rows, view.n_classes)
+
+
+def _parted(view: Binary) -> list[tuple[View, int]]:
+    """Rows that the compiled pass takes, every kind of certain row with how often it occurs, and tiny probabilities."""
+    prob = view.prob
+    parts: list[tuple[View, int]] = []
+    none, all_, tiny = prob == 0, prob == 1, (prob > 0) & (prob <= LEAST)
+    inner = np.flatnonzero(~(none | all_ | tiny))
+    if len(inner):
+        parts.append((view.take(inner), 1))
+    for said, rows in ((0.0, none), (1.0, all_)):
+        came = int(np.count_nonzero(view.true[rows]))
+        for outcome, times in ((0, int(np.count_nonzero(rows)) - came), (1, came)):
+            if times:
+                parts.append((Binary(np.array([outcome], np.uint8), np.array([said])), times))
+    small = view.take(np.flatnonzero(tiny))
+    if small.n_rows:  # in chunks that go the slow way
+        parts += [(chunk, 1) for chunk in small.chunks(fast.WORTH_CALLING - 1)]
+    return parts
+
+
+def repeated(summary: Any, times: int) -> Any:
+    """The summary of so many copies of the rows, by doubling."""
+    made = None
+    while times:
+        if times & 1:
+            made = summary if made is None else made.merge(summary)
+        summary = summary.merge(summary)
+        times >>= 1
+    return made
 
 
 def _exact(values: Floats) -> int:

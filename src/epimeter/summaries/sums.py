@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,9 @@ class SumsOf(MeanOf):
             total = Fine(coarse, rest, self._near_depth(view))
             none = np.zeros(len(hot), np.int64)
             return Sums(mass, total, total if self.squared else None, none, view.n_rows, view.n_classes)
+        if not self.by_label and (pieces := self.parts_of(view)) is not None:
+            joined: Sums = reduce(Sums.merge, pieces)
+            return joined
         refuse_extreme(view.weight)
         rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
