@@ -1,6 +1,7 @@
 """Dask and Spark, as they are: schedulers, worker processes, and workers that are killed in the middle."""
 
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -48,7 +49,7 @@ def killed_once(part, flag):
 
 @pytest.fixture
 def lazy():
-    dd = pytest.importorskip("dask.dataframe")
+    dd = importlib.import_module("dask.dataframe")
     return dd.from_pandas(frame(), npartitions=7)
 
 
@@ -68,7 +69,7 @@ def test_a_dask_frame_keeps_no_rows_beyond_the_limit_and_draws_the_same_sample(l
 
 
 def test_a_bad_row_of_a_dask_frame_is_named_with_its_partition():
-    dd = pytest.importorskip("dask.dataframe")
+    dd = importlib.import_module("dask.dataframe")
     rows = frame(100)
     rows.loc[70, "confidence"] = 1.5
     with pytest.raises(InputError, match=r"must lie in \[0, 1\].*\(partition 2 of the Dask DataFrame, row \d+\)$"):
@@ -80,7 +81,7 @@ def test_a_bad_row_of_a_dask_frame_is_named_with_its_partition():
 
 @pytest.fixture
 def cluster():
-    distributed = pytest.importorskip("distributed")
+    distributed = importlib.import_module("distributed")
     import dask
 
     quiet = {"distributed.admin.log-format": "", "logging": {"distributed": "critical"}}
@@ -126,7 +127,7 @@ def test_a_dask_cluster_that_goes_away_is_one_sentence(cluster, lazy):
 
 @pytest.fixture(scope="module")
 def spark():
-    sql = pytest.importorskip("pyspark.sql")
+    sql = importlib.import_module("pyspark.sql")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     made = (
         sql.SparkSession.builder.master("local[2,4]")  # two cores, four attempts at a task
