@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,7 +28,7 @@ from epimeter.standards.ers import ers_next_evaluation
 from epimeter.standards.schedule import certificate_status
 from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
-from epimeter.trust.entries import issued_entry, log_entry, read_entry, system_digest
+from epimeter.trust.entries import issued_entry, log_entry, system_digest
 from epimeter.trust.envelope import Envelope, embed, seal
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
@@ -37,6 +36,7 @@ from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
 from epimeter.trust.note import refuse_odd_name
 from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
+from epimeter.trust.registry_rows import TABLES, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
 from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
@@ -46,18 +46,6 @@ ROOT_LIFE = timedelta(days=3650)
 STATUS_LIFE = timedelta(days=7)
 CLOCK_SLACK = timedelta(hours=1)
 """How far behind the log the clock may be: an evaluation takes its time, and others issue meanwhile."""
-
-_TABLES = """
-CREATE TABLE issuer (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, status_list TEXT NOT NULL);
-CREATE TABLE certificates (
-    id TEXT PRIMARY KEY, system TEXT NOT NULL, organization TEXT NOT NULL, status_index INTEGER NOT NULL UNIQUE,
-    log_index INTEGER NOT NULL, log_size INTEGER NOT NULL, registration_index INTEGER,
-    issued_at TEXT NOT NULL, level TEXT NOT NULL, document BLOB NOT NULL);
-CREATE TABLE registrations (id TEXT PRIMARY KEY, log_index INTEGER NOT NULL, envelope BLOB NOT NULL);
-CREATE TABLE attempts (system TEXT NOT NULL, number INTEGER NOT NULL, log_index INTEGER NOT NULL,
-    PRIMARY KEY (system, number));
-CREATE TABLE status_lists (version INTEGER PRIMARY KEY, envelope BLOB NOT NULL);
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,13 +118,13 @@ class Registry:
             path.chmod(0o600)  # what the world may see of it is published
 
         def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
-            for statement in _TABLES.split(";\n"):
+            for statement in TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
             connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))
             return [
                 *(key_entry("key.added", record.id, record.role, at) for record in (*store.ring, *roots.ring)),
-                _list_entry(first, sealed, at),
+                list_entry(first, sealed, at),
             ]
 
         with Log(folder / "new-log.db") as log:
@@ -204,7 +192,7 @@ class Registry:
         attempts: list[int] = []
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
-            if promise is not None and (before := _spent(connection, system, promise[0])) is not None:
+            if promise is not None and (before := spent(connection, system, promise[0])) is not None:
                 obstacles.append(f"the registration was for one evaluation; attempt {before} has used it")
             (attempt,) = connection.execute(
                 "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
@@ -326,7 +314,7 @@ class Registry:
         """A fresh status list; certificates whose evaluation is more than a week overdue become SUSPENDED (C-17)."""
 
         def renew(connection: sqlite3.Connection, _: int) -> list[bytes]:
-            now = _statuses(connection)
+            now = newest_list(connection)
             changes: dict[int, tuple[str, str, str]] = {}
             for identity, index, issued, level in connection.execute(
                 "SELECT id, status_index, issued_at, level FROM certificates"
@@ -388,7 +376,7 @@ class Registry:
     ) -> list[bytes]:
         # The next status list, kept; and the entries that say so. What is in force now is read under the lock.
         words = {"REVOKED": "revoked", "SUSPENDED": "suspended", "SUPERSEDED": "superseded", "VALID": "suspended"}
-        now = _statuses(connection)
+        now = newest_list(connection)
         changes = {index: change for index, change in changes.items() if now.status(index) != "REVOKED"}
         fresh = now.with_status({index: word for index, (word, _, _) in changes.items()}, at, at + STATUS_LIFE)
         sealed = sign_status_list(fresh, signers.status)
@@ -400,7 +388,7 @@ class Registry:
             )
             for index, (word, identity, reason) in changes.items()
         ]  # fmt: skip
-        return [*entries, _list_entry(fresh, sealed, at)]
+        return [*entries, list_entry(fresh, sealed, at)]
 
     def _notes(self, subject: Subject) -> tuple[str, ...]:
         # A10: letters that look alike cannot be forbidden, but they are not entered unnoticed.
@@ -431,43 +419,5 @@ class Registry:
         put(self.folder / name, data)
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
-        with _reading(self.folder / "log.db") as connection:
+        with reading(self.folder / "log.db") as connection:
             return connection.execute(query, values).fetchall()
-
-
-def _spent(connection: sqlite3.Connection, system: str, index: int) -> int | None:
-    """The attempt that a registration, by its log index, was used for; None while it is fresh."""
-    rows = connection.execute(
-        "SELECT number, entry FROM attempts JOIN entries ON idx = log_index WHERE system = ? ORDER BY number", (system,)
-    )
-    return next((int(number) for number, entry in rows if read_entry(entry).get("registration") == index), None)
-
-
-def _statuses(connection: sqlite3.Connection) -> StatusList:
-    (envelope,) = connection.execute("SELECT envelope FROM status_lists ORDER BY version DESC LIMIT 1").fetchone()
-    return StatusList.from_document(load_canonical(Envelope.from_json(envelope).payload))
-
-
-def _list_entry(statuses: StatusList, sealed: Envelope, at: datetime) -> bytes:
-    return log_entry(
-        "status.published",
-        statuses.id,
-        to_moment(at),
-        digest=hashlib.sha256(sealed.signed_bytes).hexdigest(),
-        key_id=sealed.signatures[0].key_id,
-        version=statuses.version,
-    )
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
-    except sqlite3.Error as fault:
-        raise LogError(f"{path.name} cannot be opened: {fault}") from None
-    try:
-        yield connection
-    except sqlite3.Error as fault:
-        raise LogError(f"{path.name} cannot be read: {fault}") from None
-    finally:
-        connection.close()
