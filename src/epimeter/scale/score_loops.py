@@ -16,8 +16,7 @@ from numba import njit
 
 from epimeter.scale.loops import odd
 from epimeter.summaries.fixed import BLOCK, STEPS
-from epimeter.summaries.hot_scores import _plain, logarithmic_rows
-from epimeter.summaries.logarithm import LN2_HIGH, LN2_LOW, ROOT_HALF, TERMS
+from epimeter.summaries.hot_scores import _log, _plain, logarithmic_rows
 
 LIGHT = frozenset({"prob", "excess", "null_variance", "entropic", "entropic_variance"})
 """Columns whose rest the light loops keep; the other three (square, log_loss, spherical) are only read as means."""
@@ -29,34 +28,6 @@ _MASK = (1 << STEPS) - 1
 _STEP = 384.0
 _STEP_BITS = int(np.float64(_STEP).view(np.int64))
 _ONE = 2.0**44
-
-
-_ROOT_BITS = int(np.float64(ROOT_HALF).view(np.int64))
-_WHOLE = 1.5 * 2.0**52
-_WHOLE_BITS = int(np.float64(_WHOLE).view(np.int64))
-_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10 = TERMS
-
-
-@njit(inline="always", error_model="numpy")
-def _log(x):  # type: ignore[no-untyped-def]
-    """The logarithm of `logarithm.log`, of a normal number above 0: the bits themselves say x = m 2^k, sqrt(1/2) <= m."""
-    bits = np.float64(x).view(np.int64)
-    k = (bits - _ROOT_BITS) >> 52
-    f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
-    power = np.int64(k + _WHOLE_BITS).view(np.float64) - _WHOLE
-    s = f / (2.0 + f)
-    z = s * s
-    series = _T10 * z + _T9
-    series = series * z + _T8
-    series = series * z + _T7
-    series = series * z + _T6
-    series = series * z + _T5
-    series = series * z + _T4
-    series = series * z + _T3
-    series = series * z + _T2
-    series = series * z + _T1
-    series = series * z + _T0
-    return power * LN2_HIGH + (2.0 * s + (s * (z * series) + power * LN2_LOW))
 
 
 @njit(inline="always", error_model="numpy")

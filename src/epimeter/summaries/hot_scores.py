@@ -24,6 +24,7 @@ _STEP = 384.0
 """Added to a number of at most a half, it leaves its steps of 2^-44 in the last bits (see fixed)."""
 _ONE = 2.0**44
 _WHOLE_BITS = int(np.float64(_WHOLE).view(np.int64))
+_ROOT_BITS = int(np.float64(ROOT_HALF).view(np.int64))
 _STEP_BITS = int(np.float64(_STEP).view(np.int64))
 _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10 = TERMS
 
@@ -38,13 +39,11 @@ COUNTS = ("true", "said", "impossible", "halves", "none")
 
 @njit(inline="always", error_model="numpy")
 def _log(x):  # type: ignore[no-untyped-def]
-    """The logarithm of `logarithm.log`, of a normal number above 0."""
+    """The logarithm of `logarithm.log`, of a normal number above 0: the bits themselves say x = m 2^k, sqrt(1/2) <= m."""
     bits = np.float64(x).view(np.int64)
-    mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | (1022 << 52)).view(np.float64)
-    small = mantissa < ROOT_HALF
-    mantissa = mantissa * 2.0 if small else mantissa
-    power = np.int64((bits >> 52) - 1022 - (1 if small else 0) + _WHOLE_BITS).view(np.float64) - _WHOLE
-    f = mantissa - 1.0
+    k = (bits - _ROOT_BITS) >> 52
+    f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
+    power = np.int64(k + _WHOLE_BITS).view(np.float64) - _WHOLE
     s = f / (2.0 + f)
     z = s * s
     series = _T10 * z + _T9
