@@ -215,7 +215,7 @@ def memory(given):
     for name, body, kind, workers, aim in (
         ("Arrow stream received, read, kept", arrow, ARROW, 0, "below 3"),
         ("NDJSON received, read, kept", text, NDJSON, 0, "below 3"),
-        ("Arrow stream measured by a job", arrow, ARROW, 1, ""),
+        ("Arrow stream measured by a job", arrow, ARROW, 1, "below 3"),
     ):
         with server(workers=workers) as (process, client):
             for _ in range(3):  # warm: loops compiled, arenas made

@@ -90,7 +90,7 @@ class View(ABC):
         """Probability given to what came true."""
 
     def take(self, rows: Any) -> View:
-        """The view of some rows: a slice, or an array of indices."""
+        """The view of some rows: a slice, an array of indices, or one of flags."""
         return type(self)(
             self.true[rows],
             self.prob[rows],

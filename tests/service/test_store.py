@@ -77,7 +77,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
     with empty.writing() as db:
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
-        assert evaluations.kept_rows(db, "eval_1") == b"x"
+        assert list(evaluations.kept_rows(db, "eval_1")) == [b"x"]
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
@@ -270,11 +270,11 @@ def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
         evaluations.add(db, **evaluation("eval_1", rows_kept=1, completed_at=100, status="completed"))
         evaluations.keep_rows(db, "eval_1", io.BytesIO(data))
     with store.reading() as db:
-        assert evaluations.kept_rows(db, "eval_1") == data
+        assert b"".join(evaluations.kept_rows(db, "eval_1")) == data
     with store.writing() as db:
         assert evaluations.drop_old_rows(db, 100) == 0
         assert evaluations.drop_old_rows(db, 101) == 1
-        assert evaluations.kept_rows(db, "eval_1") == b""
+        assert not list(evaluations.kept_rows(db, "eval_1"))
         assert evaluations.find(db, "org_b", "eval_1") is None
 
 

@@ -107,14 +107,14 @@ def work(store: Store, job: Any, worker: str) -> None:
     organization, number = job["organization"], job["subject"]
     with store.reading() as db:
         row = evaluations.find(db, organization, number)
-        rows = evaluations.kept_rows(db, number)
+        columns = unpacked_columns(evaluations.kept_rows(db, number))
     if row is None or row["status"] != "queued":
         with store.writing() as db:
             jobs.finish(db, job["id"], worker, now())
         return
+    if columns is None:
+        raise LookupError("its rows are gone")
     facts = msgspec.json.decode(row["request"], type=Facts)
-    columns = unpacked_columns(rows)
-    del rows  # measuring needs the memory
     error: str | None = None
     found: Assessed | None = None
     try:

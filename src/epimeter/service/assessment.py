@@ -33,6 +33,7 @@ from epimeter.standards.ers import (
     ers_level,
     ers_next_evaluation,
     ers_score,
+    wrong_answers,
 )
 from epimeter.standards.onto42001 import FROM_ERS, onto_evaluate
 from epimeter.standards.onto42001 import LEVEL_NAMES as ONTO_LEVELS
@@ -76,7 +77,7 @@ def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
     ece, recall = rounded(found.ece), rounded(found.u_recall)
     score = ers_score(ece, recall, facts.domain)
     level = LEVEL_NAMES[ers_level(ece, recall, score)]
-    wrong = event.prob[event.true == 0].astype(np.float64, copy=False)  # as ers_u_recall compares them
+    wrong, unsure = wrong_answers(event, THRESHOLD)
     recipe = ers_ece.reads
     assert recipe is not None
     return Assessed(
@@ -94,8 +95,8 @@ def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
         notes=_notes(given, check),
         report=encoded(report.to_dict()),
         totals=to_bytes(recipe.summarise(event.read_as(recipe.reading))),
-        wrong=len(wrong),
-        wrong_unsure=int((wrong < THRESHOLD).sum()),
+        wrong=wrong,
+        wrong_unsure=unsure,
     )
 
 

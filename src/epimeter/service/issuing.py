@@ -86,6 +86,8 @@ def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any,
         ):
             raise InputError("the pre-registration that the evaluation names is not yours", field="preregistration")
         others = evaluations.unlogged(db, caller.organization, facts.model_id, row["id"])
+    if columns is None:
+        raise InputError("the rows of this evaluation are no longer kept; evaluate again", field="evaluation_id")
     state.ledger.log_attempts(caller.organization_name, facts.model_id, others)
     with state.store.writing() as db:
         evaluations.logged(db, [other["id"] for other in others])

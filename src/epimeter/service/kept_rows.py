@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns, words
@@ -12,6 +15,8 @@ BATCH = 1 << 17
 """Rows that are packed at a time."""
 PIECE = 1 << 14
 """Texts that are packed at a time."""
+ROWS = b"rows"
+"""Under this key the stream says how many rows it has."""
 
 
 def packed(columns: Columns, folder: str) -> Body:
@@ -25,7 +30,7 @@ def packed(columns: Columns, folder: str) -> Body:
         if column is not None:
             arrays[name] = _texts(column) if column.dtype == object else column
     made = Body(folder)
-    table = pa.table(arrays)
+    table = pa.table(arrays).replace_schema_metadata({ROWS: str(columns.n_rows)})
     options = ipc.IpcWriteOptions(compression="zstd")
     with ipc.new_stream(pa.PythonFile(made.file, "w"), table.schema, options=options) as stream:
         stream.write_table(table, max_chunksize=BATCH)
@@ -41,17 +46,46 @@ def _texts(column: Any) -> Any:
     return pa.chunked_array([pa.array(column[at : at + PIECE].tolist(), pa.string()) for at in pieces])
 
 
-def unpacked_columns(data: bytes) -> Columns:
-    """Columns that `packed` made."""
+def unpacked_columns(parts: Iterable[bytes]) -> Columns | None:
+    """Columns that `packed` made, from their bytes part by part: they are held once. None when nothing was kept."""
     import pyarrow as pa
     from pyarrow import ipc
 
-    table = ipc.open_stream(pa.py_buffer(data)).read_all()
+    source = _Parts(parts)
+    if source.ended:
+        return None
     made: dict[str, Any] = {}
-    for name in table.schema.names:
-        column = table.column(name)
-        if pa.types.is_string(column.type):
-            made[name] = words([text for chunk in column.chunks for text in chunk.to_pylist()])
-        else:
-            made[name] = column.combine_chunks().to_numpy(zero_copy_only=False)
+    with ipc.open_stream(pa.PythonFile(source, "r")) as stream:
+        n_rows = int(stream.schema.metadata[ROWS])
+        at = 0
+        for batch in stream:
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                text = pa.types.is_string(column.type)
+                values: Any = words(column.to_pylist()) if text else column.to_numpy(zero_copy_only=False)
+                if name not in made:
+                    made[name] = np.empty(n_rows, values.dtype)
+                made[name][at : at + len(values)] = values
+            at += len(batch)
     return Columns(**made, at="/rows")
+
+
+class _Parts:
+    """Bytes that come in parts, read as a file is."""
+
+    closed = False
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = iter(parts)
+        self._part = memoryview(next(self._parts, b""))
+
+    @property
+    def ended(self) -> bool:
+        return not self._part
+
+    def read(self, size: int) -> bytes:
+        taken = []
+        while size and not self.ended:
+            taken.append(self._part[:size])
+            size -= len(taken[-1])
+            self._part = self._part[len(taken[-1]) :] or memoryview(next(self._parts, b""))
+        return b"".join(taken)

@@ -10,8 +10,7 @@ from fastapi.responses import Response
 
 from epimeter.errors import MissingExtraError
 from epimeter.passport import canonical, passport, pdf
-from epimeter.service.columns import to_records
-from epimeter.service.kept_rows import unpacked_columns
+from epimeter.service.columns import Columns, to_records
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import Facts
@@ -22,10 +21,10 @@ from epimeter.store.moments import moment
 FORMS = ("application/json", "application/pdf")
 
 
-def passport_of(row: Any, rows: bytes, organization: str, accept: str) -> Response:
+def passport_of(row: Any, columns: Columns | None, organization: str, accept: str) -> Response:
     """The passport in the form that was asked for."""
     form = chosen(accept, FORMS)
-    if not rows:
+    if columns is None:
         raise Problem(
             "conflict", "a passport is made of evaluations that allow a certificate, while their rows are kept"
         )
@@ -33,7 +32,7 @@ def passport_of(row: Any, rows: bytes, organization: str, accept: str) -> Respon
     at = moment(row["created_at"])
     told = Declaration(organization=organization, system_id=facts.model_id, model_version=facts.model_version or "")
     found = evaluate_standards(
-        to_records(unpacked_columns(rows), at),
+        to_records(columns, at),
         standard="ers",
         domain=facts.domain,
         date=at.date(),

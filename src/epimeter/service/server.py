@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import fcntl
 import logging
 import signal
@@ -23,7 +25,7 @@ from epimeter.service.ledger import Ledger, alone
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
-from epimeter.service.settings import Secrets, Settings, SettingsError, prepare
+from epimeter.service.settings import MIB, Secrets, Settings, SettingsError, prepare
 from epimeter.service.wire import HEADERS_SIZE, Wire
 from epimeter.store import Store, journal, leases, organizations
 from epimeter.store.migrations import migrate
@@ -32,6 +34,8 @@ from epimeter.summaries import fast
 
 Say = Callable[[str], None]
 OPERATOR = "Operator"
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Numbers of two limits in mallopt(3)."""
 
 
 def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) -> None:
@@ -44,6 +48,7 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a broken request is the caller's fault
     # Threads that measure let go of the interpreter sooner, so that small calls do not wait for large ones.
     sys.setswitchinterval(0.001)
+    give_memory_back()
     secrets = prepare(settings)
     with (settings.folder / "serve.lock").open("a") as lock:
         _refuse_second(lock, settings)
@@ -71,6 +76,18 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             if ledger is not None:
                 ledger.close()
             store.close()
+
+
+def give_memory_back() -> None:
+    """Have the memory of large arrays go back to the system when they are freed.
+
+    glibc comes to keep up to 64 MiB a thread by itself, unless these limits are set; other C libraries have no such call. What
+    a request of 100,000 rows takes stays below them: asking the system each time would cost it a tenth of its time.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, 4 * MIB)
+        mallopt(M_TRIM_THRESHOLD, 8 * MIB)
 
 
 def warm(settings: Settings) -> None:

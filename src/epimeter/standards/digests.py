@@ -10,7 +10,7 @@ where one is above 255. One data set has one digest, whatever the file format it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from epimeter import __version__
 SCHEME = "epi-col-v1"
 COLUMNS = ("confidence", "label", "unknown", "detected")
 """Columns in the order they are digested; one that is absent is left out."""
+PIECE = 1 << 17
+"""Values that are written at a time."""
 
 
 def dataset_digest(columns: Mapping[str, Any]) -> str:
@@ -30,20 +32,32 @@ def dataset_digest(columns: Mapping[str, Any]) -> str:
     made = hashlib.sha256(SCHEME.encode() + b"\0")
     for name in COLUMNS:
         if columns.get(name) is not None:
-            values, kind = _written(np.asarray(columns[name]))
+            values = np.asarray(columns[name])
+            kind = _kind(values)
             made.update(name.encode() + b"\0" + kind.encode() + bytes([values.ndim]))
             made.update(np.array(values.shape, "<u8").tobytes())
-            made.update(values.data)
+            for piece in _pieces(values):
+                made.update(_written(piece, kind).data)
     return made.hexdigest()
 
 
-def _written(values: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """Values as they are digested: doubles, or single bytes where they are flags or small class numbers."""
+def _kind(values: NDArray[Any]) -> str:
+    """Doubles, or single bytes where they are flags or small class numbers."""
     if values.dtype.kind == "f":
-        return np.ascontiguousarray(values.astype("<f8") + 0.0), "f8"  # -0.0 + 0.0 is 0.0
-    if values.size and int(values.max()) > 255:
-        return np.ascontiguousarray(values.astype("<u8")), "u8"
-    return np.ascontiguousarray(values.astype(np.uint8)), "u1"
+        return "f8"
+    return "u8" if values.size and int(values.max()) > 255 else "u1"
+
+
+def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Rows, some at a time: a digest needs no second copy of the data."""
+    step = max(1, PIECE // max(1, values.size // max(1, len(values))))
+    return (values[at : at + step] for at in range(0, len(values), step))
+
+
+def _written(values: NDArray[Any], kind: str) -> NDArray[Any]:
+    """Values as they are digested."""
+    made = np.ascontiguousarray(values, f"<{kind}" if kind != "u1" else kind)
+    return made + 0.0 if kind == "f8" else made  # -0.0 + 0.0 is 0.0
 
 
 @cache

@@ -33,7 +33,7 @@ from epimeter.standards.bands import (
     word,
 )
 from epimeter.summaries import Bins
-from epimeter.views import view
+from epimeter.views import Binary, view
 
 SPEC_VERSION = "1.0.0"
 
@@ -106,11 +106,16 @@ def epistemic_gap(correct: Any, confidence: Any) -> Any:
 def ers_u_recall(correct: Any, confidence: Any, *, threshold: float = 0.7) -> float:
     """Of the wrong answers, the percentage given with a confidence below the threshold; 100 when none is wrong."""
     limit = number(threshold, "threshold", 0, 1)
-    given = view(correct, confidence).event
-    wrong = given.prob[given.true == 0].astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
-    if len(wrong) == 0:
-        return 100.0
-    return 100.0 * int((wrong < limit).sum()) / len(wrong)
+    wrong, unsure = wrong_answers(view(correct, confidence).event, limit)
+    return 100.0 * unsure / wrong if wrong else 100.0
+
+
+def wrong_answers(given: Binary, limit: float) -> tuple[int, int]:
+    """How many answers were wrong, and how many of them had a confidence below the limit."""
+    # Compared as doubles, as they are digested (C-15), whatever they came in; the loop widens them piece by piece.
+    below = np.less(given.prob, limit, signature="dd->?")
+    wrong = given.true == 0
+    return int(np.count_nonzero(wrong)), int(np.count_nonzero(np.logical_and(wrong, below, out=below)))
 
 
 def ers_raw(ece: float, u_recall: float, domain: str = "general") -> float:

@@ -121,10 +121,11 @@ def keep_rows(db: Connection, evaluation: str, file: BinaryIO) -> None:
         db.execute(insert(rows).values(evaluation=evaluation, part=part, data=piece))
 
 
-def kept_rows(db: Connection, evaluation: str) -> bytes:
-    """The rows that were kept; empty when none were."""
+def kept_rows(db: Connection, evaluation: str) -> Iterator[bytes]:
+    """The rows that were kept, part by part; none when none were."""
     query = select(rows.c.data).where(rows.c.evaluation == evaluation).order_by(rows.c.part)
-    return b"".join(bytes(data) for (data,) in db.execute(query))
+    for (data,) in db.execute(query, execution_options={"yield_per": 1}):
+        yield bytes(data)
 
 
 def drop_rows(db: Connection, evaluation: str) -> None:
@@ -147,7 +148,7 @@ def totals_of(db: Connection, begin: int, end: int) -> Iterator[RowMapping]:
     query = select(*columns).where(
         evaluations.c.completed_at >= begin, evaluations.c.completed_at < end, evaluations.c.totals.is_not(None)
     )
-    yield from db.execution_options(yield_per=200).execute(query).mappings()
+    yield from db.execute(query, execution_options={"yield_per": 200}).mappings()
 
 
 def active(db: Connection) -> int:

@@ -181,8 +181,8 @@ def _parted(view: Binary) -> list[tuple[View, int]]:
     prob = view.prob
     parts: list[tuple[View, int]] = []
     none, all_, tiny = prob == 0, prob == 1, (prob > 0) & (prob <= LEAST)
-    inner = np.flatnonzero(~(none | all_ | tiny))
-    if len(inner):
+    inner = ~(none | all_ | tiny)
+    if inner.any():
         parts.append((view.take(inner), 1))
     for said, rows in ((0.0, none), (1.0, all_)):
         came = int(np.count_nonzero(view.true[rows]))

@@ -19,7 +19,7 @@ from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
 from epimeter.service.columns import to_records
 from epimeter.service.documents import BINARY, content_of, documented
-from epimeter.service.kept_rows import packed
+from epimeter.service.kept_rows import packed, unpacked_columns
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
 from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, read
@@ -250,5 +250,6 @@ def report(request: Request, caller: Known, evaluation_id: str) -> Response:
 def passport(request: Request, caller: Known, evaluation_id: str) -> Response:
     row = found(request, caller, evaluation_id)
     with request.app.state.store.reading() as db:
-        rows = evaluations.kept_rows(db, evaluation_id) if row["status"] == "completed" else b""
-    return passport_of(row, rows, caller.organization_name, request.headers.get("accept", "*/*"))
+        kept = evaluations.kept_rows(db, evaluation_id) if row["status"] == "completed" else ()
+        columns = unpacked_columns(kept)
+    return passport_of(row, columns, caller.organization_name, request.headers.get("accept", "*/*"))
