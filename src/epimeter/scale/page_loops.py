@@ -14,9 +14,13 @@ from numba import njit
 
 DONE, MORE, GROW_PAGE, GROW_CODES, GROW_DICTIONARY, NOT_PLAIN, BROKEN = range(7)
 """How a call ended: all that was wanted; a longer window is needed; a buffer is too small; left to pyarrow; damaged."""
-AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED, OCTETS = range(12)
+AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED, OCTETS, FLOWS, PACKED, UNREAD, PART = range(16)
 """The state of a column between calls: see `fill`."""
-STATES = 12
+STATES = 16
+BLOCK = 1 << 16
+"""Bytes that Snappy packs at a time, none of which refers to those before: the unit in which a page flows."""
+PACKED_BLOCK = 32 + BLOCK + BLOCK // 6
+"""The most that a block is packed to."""
 KIND, SIZE, COMPRESSED_SIZE, CRC, HAS_CRC, VALUES, ENCODING, NULLS, DEFINITION, REPETITION, COMPRESSED = range(11)
 """What a page header says."""
 FIELDS = 11
@@ -243,10 +247,16 @@ def all_ones(data, n):  # type: ignore[no-untyped-def]
 def snappy(data, out, size):  # type: ignore[no-untyped-def]
     """Unpack Snappy data into `out`; False unless it gives exactly `size` bytes."""
     length, at = _varint(data, np.int64(0))
-    if at < 0 or length != size:
-        return False
+    return at >= 0 and length == size and _elements(data, at, out, size) == len(data)
+
+
+@njit(nogil=True, cache=True)
+def _elements(data, at, out, size):  # type: ignore[no-untyped-def]
+    """Unpack elements from place `at` on until there are `size` bytes; the place after them, -1 when that is not possible."""
     done = np.int64(0)
-    while at < len(data):
+    while done < size:
+        if at >= len(data):
+            return np.int64(-1)
         tag = np.int64(data[at])
         at += 1
         kind = tag & 3
@@ -255,31 +265,31 @@ def snappy(data, out, size):  # type: ignore[no-untyped-def]
             if count > 60:
                 wide = count - 60
                 if at + wide > len(data):
-                    return False
+                    return np.int64(-1)
                 count = np.int64(0)
                 for i in range(wide):
                     count |= np.int64(data[at + i]) << (8 * i)
                 count += 1
                 at += wide
             if at + count > len(data) or done + count > size:
-                return False
+                return np.int64(-1)
             _copy(data[at : at + count], out[done : done + count])
             at += count
         else:  # a copy of what came before
             wide = np.int64(1) if kind == 1 else np.int64(2) if kind == 2 else np.int64(4)
             if at + wide > len(data):
-                return False
+                return np.int64(-1)
             count = ((tag >> 2) & 7) + 4 if kind == 1 else (tag >> 2) + 1
             back = (tag >> 5) << 8 if kind == 1 else np.int64(0)
             for i in range(wide):
                 back |= np.int64(data[at + i]) << (8 * i)
             at += wide
             if back <= 0 or back > done or done + count > size:
-                return False
+                return np.int64(-1)
             for i in range(count):  # byte by byte: a copy may overlap itself
                 out[done + i] = out[done + i - back]
         done += count
-    return done == size
+    return at
 
 
 @njit(nogil=True, cache=True)
@@ -290,6 +300,10 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
     `octets` and `entries` are `out` and `dictionary` as bytes. In `state`: AT and END of what is unread in the window,
     WHOLE if it reaches the end of the column, LEFT values in pages not begun, PAGE values and CURSOR in the present one.
     Of `words` the codes are given, and the dictionary is left as OCTETS of its page.
+
+    A page of plain numbers FLOWS (1, or 2 where it is packed) block by block, so that it never leaves the cache: PACKED bytes
+    are still in the file, UNREAD ones not yet unpacked; START to CURSOR are the bytes of the present block, and PART are the bytes
+    of a number whose rest comes with the next.
     """
     width = np.int64(out.itemsize)
     while state[FILLED] < want:
@@ -297,6 +311,11 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
             if state[LEFT] <= 0:
                 return DONE
             ended = _open(window, page, codes, entries, width, state, header, packed, nullable, boolean, words)
+            if ended != DONE:
+                return ended
+            continue
+        if state[FLOWS]:
+            ended = _flow(window, page, octets, width, want, state)
             if ended != DONE:
                 return ended
             continue
@@ -311,14 +330,74 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
         elif state[CODED]:
             for i in range(count):
                 out[done + i] = dictionary[codes[cursor + i]]
-        elif boolean:
-            _unpack(page[state[START] :], cursor, octets[done : done + count])
         else:
-            begin = state[START] + cursor * width
-            _copy(page[begin : begin + count * width], octets[done * width : (done + count) * width])
+            _unpack(page[state[START] :], cursor, octets[done : done + count])
         state[FILLED] += count
         state[CURSOR] += count
         state[PAGE] -= count
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _flow(window, page, octets, width, want, state):  # type: ignore[no-untyped-def]
+    """Values of the present block, and the next block when it is used up."""
+    begin = state[FILLED] * width + state[PART]
+    room = min(want * width - begin, state[PAGE] * width - state[PART])
+    if state[START] < state[CURSOR]:
+        at = state[START]
+        count = min(state[CURSOR] - at, room)
+        source = page if state[FLOWS] == 2 else window
+        _copy(source[at : at + count], octets[begin : begin + count])
+        state[START] += count
+    else:
+        count = min(state[UNREAD], np.int64(BLOCK))
+        if state[FLOWS] == 1 or count > room:
+            return _block(window, page, state)
+        ended = _unpacked_block(window, octets[begin:], count, state)  # straight to where it belongs
+        if ended != DONE:
+            return ended
+    part = state[PART] + count
+    state[FILLED] += part // width
+    state[PAGE] -= part // width
+    state[PART] = part % width
+    if state[PAGE] == 0:  # what a page has beyond its values is passed over
+        state[AT] += state[PACKED]
+        state[FLOWS] = 0
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _block(window, page, state):  # type: ignore[no-untyped-def]
+    """The next block of a page that flows: unpacked to `page`, or where it lies in the window."""
+    at = state[AT]
+    if state[FLOWS] == 1:
+        used = min(state[END] - at, state[PACKED])
+        if used <= 0:
+            state[NEED] = 1
+            return BROKEN if state[WHOLE] or state[PACKED] <= 0 else MORE
+        state[START], state[CURSOR] = at, at + used
+        state[AT] += used
+        state[PACKED] -= used
+        return DONE
+    size = min(state[UNREAD], np.int64(BLOCK))
+    ended = _unpacked_block(window, page, size, state)
+    if ended == DONE:
+        state[START], state[CURSOR] = 0, size
+    return ended
+
+
+@njit(nogil=True, cache=True)
+def _unpacked_block(window, into, size, state):  # type: ignore[no-untyped-def]
+    wanted = min(state[PACKED], np.int64(PACKED_BLOCK))
+    if state[END] - state[AT] < wanted:
+        state[NEED] = wanted
+        return BROKEN if state[WHOLE] else MORE
+    used = _elements(window[state[AT] : state[AT] + wanted], np.int64(0), into, size)
+    if used < 0 or size == 0:
+        return NOT_PLAIN  # damaged, or packed in another way than in blocks
+    state[UNREAD] -= size
+    state[AT] += used
+    state[PACKED] -= used
     return DONE
 
 
@@ -333,11 +412,15 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
     size, length, kind = header[SIZE], header[COMPRESSED_SIZE], header[KIND]
     if size < 0 or size > LARGEST_PAGE or length < 0 or length > LARGEST_PAGE:
         return BROKEN
-    if at + used + length > end:
-        state[NEED] = used + length
+    flows = (kind == _DATA or kind == _DATA_2) and header[ENCODING] == _PLAIN and not (boolean or words)
+    wanted = min(length, np.int64(2 * PACKED_BLOCK)) if flows else length
+    if at + used + wanted > end:
+        state[NEED] = used + wanted
         return BROKEN if state[WHOLE] else MORE
     if header[HAS_CRC] or kind < 0 or kind > _DATA_2 or header[NULLS] or header[REPETITION]:
         return NOT_PLAIN
+    if flows:
+        return _begin(window, page, width, used, state, header, packed, nullable)
     raw = window[at + used : at + used + length]
     if kind == _INDEX:
         state[AT] = at + used + length
@@ -375,18 +458,12 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
         return BROKEN
     start = np.int64(0)
     if kind == _DATA and nullable:
-        if size < 4:
-            return BROKEN
-        levels = np.int64(page[0]) | np.int64(page[1]) << 8 | np.int64(page[2]) << 16 | np.int64(page[3]) << 24
-        if levels > size - 4:
-            return BROKEN
-        present = all_ones(page[4 : 4 + levels], n)
-        if present < 1:
-            return NOT_PLAIN if present == 0 else BROKEN
-        start = 4 + levels
+        start = _after_levels(page[:size], n)
+        if start < 0:
+            return NOT_PLAIN
     coded = np.int64(0)
-    if encoding == _PLAIN and not words:
-        if start + ((n + 7) // 8 if boolean else n * width) > size:
+    if encoding == _PLAIN and boolean:
+        if start + (n + 7) // 8 > size:
             return BROKEN
     elif (encoding == _RLE and boolean) or (encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) and state[ENTRIES] >= 0):
         if n > len(codes):
@@ -408,4 +485,49 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
     state[PAGE], state[CURSOR], state[CODED], state[START] = n, 0, coded, start
     state[LEFT] -= n
     state[AT] = at + used + length
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _after_levels(page, n):  # type: ignore[no-untyped-def]
+    """Where the values begin behind levels that say that nothing is missing; -1 if something is, or they make no sense."""
+    if len(page) < 4:
+        return np.int64(-1)
+    levels = np.int64(page[0]) | np.int64(page[1]) << 8 | np.int64(page[2]) << 16 | np.int64(page[3]) << 24
+    if levels > len(page) - 4 or all_ones(page[4 : 4 + levels], n) < 1:
+        return np.int64(-1)
+    return 4 + levels
+
+
+@njit(nogil=True, cache=True)
+def _begin(window, page, width, used, state, header, packed, nullable):  # type: ignore[no-untyped-def]
+    """Begin a page of plain numbers: its first block is unpacked, its levels are passed over."""
+    n, size, length = header[VALUES], header[SIZE], header[COMPRESSED_SIZE]
+    before = header[DEFINITION] if header[KIND] == _DATA_2 else np.int64(0)
+    if before < 0 or before > length or before > size or n <= 0 or n > state[LEFT]:
+        return BROKEN
+    unpack = packed and (header[KIND] != _DATA_2 or header[COMPRESSED])
+    if not unpack and length != size:
+        return BROKEN
+    at = state[AT]
+    begin = at + used + before
+    if unpack:
+        stated, after = _varint(window[begin : min(state[END], at + used + length)], np.int64(0))
+        if after < 0 or stated != size - before:
+            return BROKEN if state[WHOLE] or begin < state[END] else NOT_PLAIN
+        begin += after
+    state[AT] = begin
+    state[PACKED], state[UNREAD] = length - (begin - at - used), size - before
+    state[FLOWS], state[START], state[CURSOR], state[PART] = 2 if unpack else 1, 0, 0, 0
+    ended = _block(window, page, state)
+    skip = np.int64(0)
+    if ended == DONE and header[KIND] == _DATA and nullable:
+        source = page if unpack else window
+        skip = _after_levels(source[state[START] : state[CURSOR]], n)
+        ended = DONE if skip >= 0 else NOT_PLAIN
+    if ended != DONE or skip + n * width > size - before:
+        return ended if ended != DONE and ended != MORE else NOT_PLAIN
+    state[START] += skip
+    state[PAGE], state[CODED] = n, 0
+    state[LEFT] -= n
     return DONE

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from epimeter.scale import page_loops as loops
 
-WINDOW = 1 << 20
-"""Bytes read at a time; a page longer than that makes the window longer."""
+WINDOW = 1 << 18
+"""Bytes read at a time: they stay in the cache of a core. A page that is taken as a whole may make the window longer."""
 TYPES = {"DOUBLE": np.float64, "FLOAT": np.float32, "INT32": np.int32, "INT64": np.int64, "BOOLEAN": np.uint8}
 CODECS = {"UNCOMPRESSED": False, "SNAPPY": True}
 ARROW = frozenset({"double", "float", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
@@ -108,7 +108,7 @@ class Column:
         self.file, self.chunk, self.name = file, chunk, name
         self.at, self.end = chunk.start, chunk.start + chunk.size
         self.window = buffers.get(f"{name} window", WINDOW)
-        self.page = buffers.get(f"{name} page", WINDOW)
+        self.page = buffers.get(f"{name} page", loops.BLOCK)
         self.codes = buffers.get(f"{name} codes", 1 << 15, np.int32)
         self.entry = np.uint8 if chunk.words else chunk.dtype
         self.dictionary = buffers.get(f"{name} dictionary", 1 << 15, self.entry)

@@ -19,7 +19,7 @@ from epimeter.scale.passage import Damaged, Job
 from epimeter.scale.piece import Coded, Piece
 from epimeter.summaries import fast
 
-STRETCH = 1 << 16
+STRETCH = 1 << 18
 """Rows taken from pages at a time: they stay in the cache of a core."""
 GROUPED = 1 << 20
 """The same where rows are grouped by slice: the run of a slice is to be long."""

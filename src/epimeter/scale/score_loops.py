@@ -16,6 +16,7 @@ from numba import njit
 
 from epimeter.scale.loops import odd
 from epimeter.summaries.fixed import BLOCK, STEPS
+from epimeter.summaries.fused import fused
 from epimeter.summaries.hot_scores import _log, _plain, logarithmic_rows
 
 LIGHT = frozenset({"prob", "excess", "null_variance", "entropic", "entropic_variance"})
@@ -40,7 +41,7 @@ def _step(x):  # type: ignore[no-untyped-def]
 def _fine(x):  # type: ignore[no-untyped-def]
     """The same, and what the steps leave, in steps of 2^-88."""
     step = x + _STEP
-    return np.float64(step).view(np.int64), np.float64((x - (step - _STEP)) * _ONE + _STEP).view(np.int64)
+    return np.float64(step).view(np.int64), np.float64(fused(x - (step - _STEP), _ONE, _STEP)).view(np.int64)
 
 
 @njit(nogil=True, cache=True)

@@ -24,7 +24,7 @@ from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import Binary, View
 
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 """Rows that go through one loop after another while they are in the cache."""
 GROUPED, MOST_GROUPED = 1 << 18, 1 << 20
 """Rows that are grouped by slice at a time, for few and for many slices: the run of a slice is to be long."""

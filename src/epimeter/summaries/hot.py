@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from epimeter.summaries.cuts import mass_borders
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import BLOCK, STEPS, Fixed, normalised
+from epimeter.summaries.fused import fused
 
 Integers = NDArray[np.int64]
 Totals = tuple[Integers, Integers, Fixed]
@@ -280,7 +281,7 @@ def _moment_block(true, prob, bins, table):  # type: ignore[no-untyped-def]
 def _finely(x):  # type: ignore[no-untyped-def]
     """A number of size up to 1 in steps of 2^-44, and what they leave in steps of 2^-88, as the last bits of a double."""
     steps = np.float64(x + _STEP)
-    return steps.view(np.int64), np.float64((x - (steps - _STEP)) * _ONE + _STEP).view(np.int64)
+    return steps.view(np.int64), np.float64(fused(x - (steps - _STEP), _ONE, _STEP)).view(np.int64)
 
 
 @njit(nogil=True, cache=True)
@@ -303,12 +304,9 @@ def moment_sums(true, prob, sums):  # type: ignore[no-untyped-def]
         u = y - p
         lost = (y - u) - p  # what u was rounded by
         square = u * u
-        spread = u * 134217729.0  # 2^27 + 1: as in `paired`
-        high = spread - (spread - u)
-        low = u - high
-        error = ((high * high - square) + 2.0 * (high * low)) + low * low
+        error = fused(u, u, -square)
         steps = np.float64(square + _STEP)
-        rest = (square - (steps - _STEP)) * _ONE + (error + 2.0 * u * lost) * _ONE
+        rest = fused(square - (steps - _STEP), _ONE, (error + 2.0 * u * lost) * _ONE)
         u1 += steps.view(np.int64)
         u2 += np.float64(rest + _STEP).view(np.int64)
     sums[4] += u1 - less

@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised
+from epimeter.summaries.fused import fused
 from epimeter.summaries.logarithm import LN2_HIGH, LN2_LOW, ROOT_HALF, TERMS
 
 _WHOLE = 1.5 * 2.0**52
@@ -26,7 +27,7 @@ _ONE = 2.0**44
 _WHOLE_BITS = int(np.float64(_WHOLE).view(np.int64))
 _ROOT_BITS = int(np.float64(ROOT_HALF).view(np.int64))
 _STEP_BITS = int(np.float64(_STEP).view(np.int64))
-_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10 = TERMS
+_T0, _T1, _T2, _T3, _T4, _T5, _T6 = TERMS
 
 _NEAR_NOTHING, _NEAR_HALF, _NEAR_END = 2.0**-50, 2.0**-28, 2.0**-29
 """How near to 0, to a half and to an end a probability must be for a column to be tiny."""
@@ -46,11 +47,7 @@ def _log(x):  # type: ignore[no-untyped-def]
     power = np.int64(k + _WHOLE_BITS).view(np.float64) - _WHOLE
     s = f / (2.0 + f)
     z = s * s
-    series = _T10 * z + _T9
-    series = series * z + _T8
-    series = series * z + _T7
-    series = series * z + _T6
-    series = series * z + _T5
+    series = _T6 * z + _T5
     series = series * z + _T4
     series = series * z + _T3
     series = series * z + _T2
@@ -68,7 +65,7 @@ def _parts(x):  # type: ignore[no-untyped-def]
     whole = x + _WHOLE
     part = x - (whole - _WHOLE)
     step = part + _STEP
-    rest = (part - (step - _STEP)) * _ONE + _STEP
+    rest = fused(part - (step - _STEP), _ONE, _STEP)
     return np.float64(whole).view(np.int64), np.float64(step).view(np.int64), np.float64(rest).view(np.int64)
 
 
