@@ -1,5 +1,7 @@
 """The compiled loops and their slow twins give the same integers."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from epimeter.matrix_scan import scan
 from epimeter.summaries import Bins, ClassBins, FineBins, MomentBins, fast, hot
 from epimeter.summaries.bins import MOMENTS
 from epimeter.summaries.cuts import width_index
-from epimeter.summaries.logarithm import log
+from epimeter.summaries.logarithm import TERMS, log
 from epimeter.views import Binary, view
 
 HOT_SCORES = (
@@ -142,6 +144,15 @@ def test_resampled_totals():
     atoms = Bins(10).atoms(view(rng.random(3_000) < prob, prob))
     counts = rng.integers(0, 5, 3_000).astype(np.int32)
     np.testing.assert_array_equal(atoms.totals(counts, True), atoms.totals(counts, False))
+
+
+def test_the_polynomial_of_the_logarithm_is_within_its_bound():
+    widest = (3 - 2 * Fraction(2**0.5)) ** 2 * (1 + Fraction(1, 10**12))
+    for k in range(1, 301):
+        z = widest * k / 300
+        series = sum(Fraction(2, 2 * j + 3) * z**j for j in range(14))
+        found = sum(Fraction(term) * z**j for j, term in enumerate(TERMS))
+        assert abs(z * (series - found)) / 2 < Fraction(1, 2**59)
 
 
 def test_the_logarithm_is_within_two_ulp():

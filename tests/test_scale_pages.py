@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from epimeter.errors import ReadError
-from epimeter.scale import page_loops, pages, parquet, scan
+from epimeter.scale import page_loops, pages, parquet, scan, snappy
 from epimeter.scale.files import packed
 from epimeter.scale.scan import summarised
 from epimeter.summaries import fast
@@ -72,6 +72,62 @@ def test_pages_hold_the_rows_that_pyarrow_reads(tmp_path, way, nullable):
     pq.write_table(table, tmp_path / "x.parquet", **WAYS[way])
     for name in table.column_names:
         assert np.array_equal(read(tmp_path / "x.parquet", name), table[name].to_numpy()), name
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["snappy", "none"])
+@pytest.mark.parametrize("size", [65_000, 70_001, 1 << 20])
+def test_long_pages_flow_through_in_blocks(tmp_path, size, compression, version, nullable):
+    rng = np.random.default_rng(3)
+    n = 200_003
+    given = {
+        "random": rng.random(n),
+        "rounded": np.round(rng.random(n), 2),
+        "constant": np.full(n, 0.75),
+        "half and half": np.where(np.arange(n) < n // 2, 0.5, rng.random(n)),
+        "single": rng.random(n).astype(np.float32),
+    }
+    table = pa.table(given)
+    table = table.cast(pa.schema([pa.field(f.name, f.type, nullable=nullable) for f in table.schema]))
+    options = {"use_dictionary": False, "write_batch_size": 64, "row_group_size": 150_000, "max_rows_per_page": 1 << 20}
+    options |= {"compression": compression, "data_page_version": version, "data_page_size": size}
+    pq.write_table(table, tmp_path / "x.parquet", **options)
+    for name, values in given.items():
+        assert np.array_equal(read(tmp_path / "x.parquet", name), values), name
+
+
+def literals(data, sizes):
+    """Snappy data of stretches as they stand, of these sizes."""
+    made, at = bytearray(), 0
+    for shift in range(0, 28, 7):
+        more = len(data) >> (shift + 7)
+        made.append((len(data) >> shift & 0x7F) | (0x80 if more else 0))
+        if not more:
+            break
+    for size in sizes:
+        made += bytes([61 << 2, (size - 1) & 0xFF, (size - 1) >> 8]) + data[at : at + size]
+        at += size
+    return bytes(made)
+
+
+def test_a_page_packed_in_another_way_than_in_blocks_is_left_to_pyarrow(tmp_path):
+    fast.load()
+    rng = np.random.default_rng(4)
+    said = rng.random(20_000)
+    data, path = said.tobytes(), tmp_path / "x.parquet"
+    column = pa.field("confidence", pa.float64(), nullable=False)
+    table = pa.table({"confidence": said}, pa.schema([column])).append_column("correct", [rng.random(20_000) < said])
+    pq.write_table(table, path, use_dictionary=False, data_page_size=1 << 20)
+    whole = path.read_bytes()
+    blocks = literals(data, (65_536, 65_536, 28_928))
+    assert whole.count(blocks) == 1
+    expected = scan(path).to_dict()
+    path.write_bytes(whole.replace(blocks, literals(data, (60_000, 65_536, 34_464))))
+    assert pq.read_table(path).equals(table)
+    with pytest.raises(pages.NotPlain):
+        read(path, "confidence")
+    assert scan(path).to_dict() == expected
 
 
 def test_what_is_not_plain_is_left_to_pyarrow(tmp_path):
@@ -154,10 +210,10 @@ def test_snappy_unpacks_what_pyarrow_packs():
     ):
         packed = np.frombuffer(codec.compress(data, asbytes=True), np.uint8)
         out = np.zeros(len(data), np.uint8)
-        assert page_loops.snappy(packed, out, len(data))
+        assert snappy.snappy(packed, out, len(data))
         assert out.tobytes() == data
-        assert not page_loops.snappy(packed[:-1], out, len(data))
-        assert not page_loops.snappy(packed, out, len(data) - 1)
+        assert not snappy.snappy(packed[:-1], out, len(data))
+        assert not snappy.snappy(packed, out, len(data) - 1)
 
 
 def test_runs_and_packed_groups_are_read_as_they_are_written():

@@ -159,11 +159,11 @@ def add_joint(true, prob, start, slot, bins, moments, into_bins, into_moments): 
     room = _TILE + groups * _VECTOR
     key, order_true, order_prob = np.empty(_TILE, np.uint8), np.empty(room), np.empty(room)
     count, place, table = np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty((groups, 16), np.int64)
-    least = np.empty(groups)
+    least, joined = np.empty(groups), np.empty((moments, 16), np.int64)
     for g in range(len(slot)):
         for begin in range(start[g], start[g + 1], BLOCK):
             end = min(begin + BLOCK, start[g + 1])
-            table[:] = 0
+            table[:], joined[:] = 0, 0
             for first in range(begin, end, _TILE):
                 last = min(first + _TILE, end)
                 _grouped(true[first:last], prob[first:last], bins, moments, key, count, place, order_true, order_prob)
@@ -184,7 +184,11 @@ def add_joint(true, prob, start, slot, bins, moments, into_bins, into_moments): 
                     steps = row[3] + table[k, 2]
                     row[2] += steps >> STEPS
                     row[3] = steps & _MASK
-                    _add_moments(table[k], into_moments[slot[g], k - left])
+                    for j in range(16):
+                        joined[k - left, j] += table[k, j]
+            for k in range(moments):
+                if joined[k, 0]:
+                    _add_moments(joined[k], into_moments[slot[g], k])
 
 
 @njit(nogil=True, cache=True)

@@ -12,128 +12,31 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from epimeter.scale.page_headers import (
+    COMPRESSED,
+    COMPRESSED_SIZE,
+    DEFINITION,
+    ENCODING,
+    HAS_CRC,
+    KIND,
+    NULLS,
+    REPETITION,
+    SIZE,
+    VALUES,
+    page_header,
+    varint,
+)
+from epimeter.scale.snappy import BLOCK, PACKED_BLOCK, copy, elements, snappy
+
 DONE, MORE, GROW_PAGE, GROW_CODES, GROW_DICTIONARY, NOT_PLAIN, BROKEN = range(7)
 """How a call ended: all that was wanted; a longer window is needed; a buffer is too small; left to pyarrow; damaged."""
 AT, END, WHOLE, LEFT, PAGE, CURSOR, CODED, START, NEED, ENTRIES, FILLED, OCTETS, FLOWS, PACKED, UNREAD, PART = range(16)
 """The state of a column between calls: see `fill`."""
 STATES = 16
-BLOCK = 1 << 16
-"""Bytes that Snappy packs at a time, none of which refers to those before: the unit in which a page flows."""
-PACKED_BLOCK = 32 + BLOCK + BLOCK // 6
-"""The most that a block is packed to."""
-KIND, SIZE, COMPRESSED_SIZE, CRC, HAS_CRC, VALUES, ENCODING, NULLS, DEFINITION, REPETITION, COMPRESSED = range(11)
-"""What a page header says."""
-FIELDS = 11
 LONGEST_HEADER = 1 << 16
 LARGEST_PAGE = 1 << 30
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
-
-_FIELDS = np.full((9, 9), -1, np.int64)
-"""Which number of which struct goes where."""
-_FIELDS[0, 1:5] = KIND, SIZE, COMPRESSED_SIZE, CRC
-_FIELDS[5, 1:3] = _FIELDS[7, 1:3] = VALUES, ENCODING
-_FIELDS[8, 1:3] = VALUES, NULLS
-_FIELDS[8, 4:7] = ENCODING, DEFINITION, REPETITION
-
-
-@njit(nogil=True, cache=True)
-def _varint(data, at):  # type: ignore[no-untyped-def]
-    """An unsigned number and the place after it; -1 for the place when the data end."""
-    value, shift = np.int64(0), np.int64(0)
-    while at >= 0 and at < len(data) and shift < 63:
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-    return value, np.int64(-1)
-
-
-@njit(nogil=True, cache=True)
-def _field(data, at, number):  # type: ignore[no-untyped-def]
-    """The kind of the next field, its number, and the place after that; kind 0 ends a struct."""
-    byte = np.int64(data[at])
-    at += 1
-    if byte == _STOP or byte >> 4:
-        return byte & 15, number + (byte >> 4), at
-    raw, at = _varint(data, at)
-    return byte & 15, _signed(raw), at
-
-
-@njit(nogil=True, cache=True)
-def _signed(raw):  # type: ignore[no-untyped-def]
-    return (raw >> 1) ^ -(raw & 1)
-
-
-@njit(nogil=True, cache=True)
-def _skipped(data, at, kind):  # type: ignore[no-untyped-def]
-    """The place after a value of that kind; -1 when the data end or make no sense."""
-    depth = np.int64(0)
-    number = np.int64(0)
-    while at >= 0:
-        if kind == _STRUCT:
-            depth += 1
-        elif kind == _STOP:
-            depth -= 1
-        elif kind == _BYTE:
-            at += 1
-        elif kind == _DOUBLE:
-            at += 8
-        elif _I16 <= kind <= _I64:
-            _, at = _varint(data, at)
-        elif kind == _BINARY:
-            size, at = _varint(data, at)
-            at = at + size if at >= 0 else at
-        elif kind != _TRUE and kind != _FALSE:
-            return np.int64(-1)  # lists and maps do not occur in page headers
-        if depth == 0:
-            return at
-        if at < 0 or at >= len(data):
-            return np.int64(-1)
-        kind, number, at = _field(data, at, number)
-    return at
-
-
-@njit(nogil=True, cache=True)
-def page_header(data, out):  # type: ignore[no-untyped-def]
-    """Read the header of a page into `out`; gives back its length, or -1 when it makes no sense."""
-    out[:] = 0
-    out[COMPRESSED] = 1
-    at, number, outer = np.int64(0), np.int64(0), np.int64(0)
-    while at >= 0 and at < len(data):
-        kind, number, at = _field(data, at, number)
-        if kind == _STOP:
-            if outer == 0:
-                return at
-            number, outer = (
-                outer,
-                np.int64(0),
-            )  # back from a data page (5), a dictionary page (7), a newer data page (8)
-        elif kind == _STRUCT and outer == 0 and (number == 5 or number == 7 or number == 8):
-            outer, number = number, np.int64(0)
-        elif kind == _I32 and at >= 0:
-            raw, at = _varint(data, at)
-            field = _FIELDS[outer, number] if 0 <= number < 9 else np.int64(-1)
-            if field >= 0:
-                out[field] = _signed(raw)
-            if field == CRC:
-                out[HAS_CRC] = 1
-        elif kind in (_TRUE, _FALSE):
-            if outer == 8 and number == 7:
-                out[COMPRESSED] = 1 if kind == _TRUE else 0
-        else:
-            at = _skipped(data, at, kind)
-    return np.int64(-1)
-
-
-@njit(nogil=True, cache=True)
-def _copy(source, target):  # type: ignore[no-untyped-def]
-    """All of the source to the beginning of the target; a loop, which is compiled to wide moves, unlike a slice."""
-    for i in range(len(source)):
-        target[i] = source[i]
 
 
 @njit(nogil=True, cache=True)
@@ -179,7 +82,7 @@ def hybrid(data, width, n, out):  # type: ignore[no-untyped-def]
         out[:n] = 0
         return n
     while done < n:
-        head, at = _varint(data, at)
+        head, at = varint(data, at)
         if at < 0:
             return done
         if head & 1:  # groups of eight, bit-packed
@@ -219,7 +122,7 @@ def all_ones(data, n):  # type: ignore[no-untyped-def]
     """Whether n levels of one bit are all 1, so that nothing is missing: 1, 0, or -1 when the data end."""
     at, done = np.int64(0), np.int64(0)
     while done < n:
-        head, at = _varint(data, at)
+        head, at = varint(data, at)
         if at < 0:
             return -1
         if head & 1:
@@ -241,55 +144,6 @@ def all_ones(data, n):  # type: ignore[no-untyped-def]
             at += 1
         done += count
     return 1
-
-
-@njit(nogil=True, cache=True)
-def snappy(data, out, size):  # type: ignore[no-untyped-def]
-    """Unpack Snappy data into `out`; False unless it gives exactly `size` bytes."""
-    length, at = _varint(data, np.int64(0))
-    return at >= 0 and length == size and _elements(data, at, out, size) == len(data)
-
-
-@njit(nogil=True, cache=True)
-def _elements(data, at, out, size):  # type: ignore[no-untyped-def]
-    """Unpack elements from place `at` on until there are `size` bytes; the place after them, -1 when that is not possible."""
-    done = np.int64(0)
-    while done < size:
-        if at >= len(data):
-            return np.int64(-1)
-        tag = np.int64(data[at])
-        at += 1
-        kind = tag & 3
-        if kind == 0:  # a stretch as it stands
-            count = (tag >> 2) + 1
-            if count > 60:
-                wide = count - 60
-                if at + wide > len(data):
-                    return np.int64(-1)
-                count = np.int64(0)
-                for i in range(wide):
-                    count |= np.int64(data[at + i]) << (8 * i)
-                count += 1
-                at += wide
-            if at + count > len(data) or done + count > size:
-                return np.int64(-1)
-            _copy(data[at : at + count], out[done : done + count])
-            at += count
-        else:  # a copy of what came before
-            wide = np.int64(1) if kind == 1 else np.int64(2) if kind == 2 else np.int64(4)
-            if at + wide > len(data):
-                return np.int64(-1)
-            count = ((tag >> 2) & 7) + 4 if kind == 1 else (tag >> 2) + 1
-            back = (tag >> 5) << 8 if kind == 1 else np.int64(0)
-            for i in range(wide):
-                back |= np.int64(data[at + i]) << (8 * i)
-            at += wide
-            if back <= 0 or back > done or done + count > size:
-                return np.int64(-1)
-            for i in range(count):  # byte by byte: a copy may overlap itself
-                out[done + i] = out[done + i - back]
-        done += count
-    return at
 
 
 @njit(nogil=True, cache=True)
@@ -347,7 +201,7 @@ def _flow(window, page, octets, width, want, state):  # type: ignore[no-untyped-
         at = state[START]
         count = min(state[CURSOR] - at, room)
         source = page if state[FLOWS] == 2 else window
-        _copy(source[at : at + count], octets[begin : begin + count])
+        copy(source[at : at + count], octets[begin : begin + count])
         state[START] += count
     else:
         count = min(state[UNREAD], np.int64(BLOCK))
@@ -392,7 +246,7 @@ def _unpacked_block(window, into, size, state):  # type: ignore[no-untyped-def]
     if state[END] - state[AT] < wanted:
         state[NEED] = wanted
         return BROKEN if state[WHOLE] else MORE
-    used = _elements(window[state[AT] : state[AT] + wanted], np.int64(0), into, size)
+    used = elements(window[state[AT] : state[AT] + wanted], np.int64(0), into, size)
     if used < 0 or size == 0:
         return NOT_PLAIN  # damaged, or packed in another way than in blocks
     state[UNREAD] -= size
@@ -412,7 +266,7 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
     size, length, kind = header[SIZE], header[COMPRESSED_SIZE], header[KIND]
     if size < 0 or size > LARGEST_PAGE or length < 0 or length > LARGEST_PAGE:
         return BROKEN
-    flows = (kind == _DATA or kind == _DATA_2) and header[ENCODING] == _PLAIN and not (boolean or words)
+    flows = kind in (_DATA, _DATA_2) and header[ENCODING] == _PLAIN and not (boolean or words)
     wanted = min(length, np.int64(2 * PACKED_BLOCK)) if flows else length
     if at + used + wanted > end:
         state[NEED] = used + wanted
@@ -438,7 +292,7 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
     elif not unpack:
         if length != size:
             return BROKEN
-        _copy(raw[before:], page)
+        copy(raw[before:], page)
     size -= before
     n, encoding = header[VALUES], header[ENCODING]
     if kind == _DICTIONARY:
@@ -450,7 +304,7 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
         if octets > len(entries):
             state[NEED] = octets if words else n
             return GROW_DICTIONARY
-        _copy(page[:octets], entries)
+        copy(page[:octets], entries)
         state[ENTRIES], state[OCTETS] = n, octets
         state[AT] = at + used + length
         return DONE
@@ -476,9 +330,11 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
         if bits > 31 or hybrid(page[start + skip : size], bits, n, codes) != n:
             return BROKEN
         if not boolean:
-            for i in range(n):
-                if codes[i] < 0 or codes[i] >= state[ENTRIES]:
-                    return BROKEN
+            low, high = np.int32(0), np.int32(-1)
+            for i in range(n):  # without a way out, so that many are looked at at once
+                low, high = min(low, codes[i]), max(high, codes[i])
+            if low < 0 or high >= state[ENTRIES]:
+                return BROKEN
         coded = np.int64(1)
     else:
         return NOT_PLAIN
@@ -512,7 +368,7 @@ def _begin(window, page, width, used, state, header, packed, nullable):  # type:
     at = state[AT]
     begin = at + used + before
     if unpack:
-        stated, after = _varint(window[begin : min(state[END], at + used + length)], np.int64(0))
+        stated, after = varint(window[begin : min(state[END], at + used + length)], np.int64(0))
         if after < 0 or stated != size - before:
             return BROKEN if state[WHOLE] or begin < state[END] else NOT_PLAIN
         begin += after

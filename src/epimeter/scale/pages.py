@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.scale import page_headers, snappy
 from epimeter.scale import page_loops as loops
 
 WINDOW = 1 << 18
@@ -108,11 +109,11 @@ class Column:
         self.file, self.chunk, self.name = file, chunk, name
         self.at, self.end = chunk.start, chunk.start + chunk.size
         self.window = buffers.get(f"{name} window", WINDOW)
-        self.page = buffers.get(f"{name} page", loops.BLOCK)
+        self.page = buffers.get(f"{name} page", snappy.BLOCK)
         self.codes = buffers.get(f"{name} codes", 1 << 15, np.int32)
         self.entry = np.uint8 if chunk.words else chunk.dtype
         self.dictionary = buffers.get(f"{name} dictionary", 1 << 15, self.entry)
-        self.header = np.zeros(loops.FIELDS, np.int64)
+        self.header = np.zeros(page_headers.FIELDS, np.int64)
         self.state = np.zeros(loops.STATES, np.int64)
         self.state[loops.LEFT], self.state[loops.ENTRIES] = chunk.n_values, -1
         self.read_on(0)

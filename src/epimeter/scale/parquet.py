@@ -20,7 +20,7 @@ from epimeter.scale.piece import Coded, Piece
 from epimeter.summaries import fast
 
 STRETCH = 1 << 18
-"""Rows taken from pages at a time: they stay in the cache of a core."""
+"""Rows taken from pages at a time: so many that a call costs nothing beside them, so few that memory stays small."""
 GROUPED = 1 << 20
 """The same where rows are grouped by slice: the run of a slice is to be long."""
 BATCH = 1 << 20

@@ -25,7 +25,7 @@ from epimeter.summaries.recipe import Recipe
 from epimeter.views import Binary, View
 
 CHUNK = 1 << 18
-"""Rows that go through one loop after another while they are in the cache."""
+"""Rows that a recipe is given at a time."""
 GROUPED, MOST_GROUPED = 1 << 18, 1 << 20
 """Rows that are grouped by slice at a time, for few and for many slices: the run of a slice is to be long."""
 MOST_SLICES = 50_000
@@ -85,7 +85,8 @@ class Tally:
         loops = self._loops()
         step = CHUNK
         if isinstance(piece.slices, Coded):
-            step = min(max(GROUPED, 1024 * len(piece.slices.values)), MOST_GROUPED)
+            step = GROUPED if 1024 * len(piece.slices.values) <= GROUPED else MOST_GROUPED
+            step = -(-piece.n_rows // -(-piece.n_rows // step))  # parts of one size: a short one has short runs
             if piece.slices.values != self.values:
                 self.values = list(piece.slices.values)
                 self.known = np.full(len(self.values) + 1, -1)  # code -1, a missing slice, is the last entry

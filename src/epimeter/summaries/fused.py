@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def fused(typing: Any, x: Any, y: Any, z: Any) -> Any:
     """x y + z of doubles."""
 

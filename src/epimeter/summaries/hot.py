@@ -287,34 +287,20 @@ def _finely(x):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def moment_sums(true, prob, sums):  # type: ignore[no-untyped-def]
     """Add the rows of one bin (doubles): how many, outcomes, then steps and rest of c, u^2, v, v^2, v^3, t, t^2."""
-    n = len(prob)
-    less = n * _STEP_BITS
-    y0, p1, p2 = np.int64(0), np.int64(0), np.int64(0)
-    for i in range(n):
-        y0 += np.float64(true[i] + _STEP).view(np.int64)
-        steps, rest = _finely(prob[i])
-        p1, p2 = p1 + steps, p2 + rest
-    sums[0] += n
-    sums[1] += (y0 - less) >> STEPS
-    sums[2] += p1 - less
-    sums[3] += p2 - less
-    u1, u2 = np.int64(0), np.int64(0)
-    for i in range(n):
+    outcomes = p1 = p2 = u1 = u2 = a1 = a2 = b1 = b2 = c1 = c2 = d1 = d2 = e1 = e2 = np.int64(0)
+    for i in range(len(prob)):
         p, y = prob[i], true[i]
+        outcomes += np.float64(y + _STEP).view(np.int64)
+        steps, rest = _finely(p)
+        p1, p2 = p1 + steps, p2 + rest
         u = y - p
         lost = (y - u) - p  # what u was rounded by
         square = u * u
         error = fused(u, u, -square)
-        steps = np.float64(square + _STEP)
-        rest = fused(square - (steps - _STEP), _ONE, (error + 2.0 * u * lost) * _ONE)
-        u1 += steps.view(np.int64)
-        u2 += np.float64(rest + _STEP).view(np.int64)
-    sums[4] += u1 - less
-    sums[5] += u2 - less
-    a1, a2, b1, b2 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    c1, c2 = np.int64(0), np.int64(0)
-    for i in range(n):
-        v = prob[i] * (1.0 - prob[i])
+        whole = np.float64(square + _STEP)
+        part = fused(square - (whole - _STEP), _ONE, (error + 2.0 * u * lost) * _ONE)
+        u1, u2 = u1 + whole.view(np.int64), u2 + np.float64(part + _STEP).view(np.int64)
+        v = p * (1.0 - p)
         v2 = v * v
         steps, rest = _finely(v)
         a1, a2 = a1 + steps, a2 + rest
@@ -322,24 +308,16 @@ def moment_sums(true, prob, sums):  # type: ignore[no-untyped-def]
         b1, b2 = b1 + steps, b2 + rest
         steps, rest = _finely(v * v2)
         c1, c2 = c1 + steps, c2 + rest
-    sums[6] += a1 - less
-    sums[7] += a2 - less
-    sums[8] += b1 - less
-    sums[9] += b2 - less
-    sums[10] += c1 - less
-    sums[11] += c2 - less
-    d1, d2, e1, e2 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    for i in range(n):
-        p = prob[i]
-        t = p * (1.0 - p) * (1.0 - 2.0 * p)
+        t = v * (1.0 - 2.0 * p)
         steps, rest = _finely(t)
         d1, d2 = d1 + steps, d2 + rest
         steps, rest = _finely(t * t)
         e1, e2 = e1 + steps, e2 + rest
-    sums[12] += d1 - less
-    sums[13] += d2 - less
-    sums[14] += e1 - less
-    sums[15] += e2 - less
+    less = len(prob) * _STEP_BITS
+    sums[0] += len(prob)
+    sums[1] += (outcomes - less) >> STEPS
+    for k, total in enumerate((p1, p2, u1, u2, a1, a2, b1, b2, c1, c2, d1, d2, e1, e2)):
+        sums[2 + k] += total - less
 
 
 def moment_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> tuple[Integers, Integers, list[Fine]]:
