@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from epimeter.cli.outputs import in_a_folder, spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
+from epimeter.errors import InputError
+
+if TYPE_CHECKING:
+    from epimeter.trust.evidence import Evidence
 
 FOLDER = click.option(
     "--issuer",
@@ -39,6 +44,28 @@ def subject_options(command: Any) -> Any:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def is_summary(file: str) -> bool:
+    """Whether a file is a summary."""
+    from epimeter.scale.files import SUFFIX
+
+    return file.endswith(SUFFIX)
+
+
+def evidence_in(files: Sequence[str]) -> Evidence:
+    """The evidence that summaries carry."""
+    from epimeter.scale.files import matching, merged_files
+
+    paths = matching(files)
+    found = merged_files(paths).evidence
+    if found is None:
+        raise InputError(
+            f"{', '.join(files)[:200]} must carry the evidence for a certificate, and does not. Make it with epimeter summarise "
+            "--evidence where the records are",
+            field="source",
+        )
+    return found
 
 
 def named_columns(columns: tuple[str, ...]) -> dict[str, str] | None:
@@ -87,9 +114,12 @@ def certify(
 
     The data need timestamps over at least seven days, 1,000 rows and eight of ten confidence bins. Every attempt is
     logged, those that fail too; the certificate says which attempt it was.
+
+    FILE may be a summary that was made with epimeter summarise --evidence: the records stay where they are. The numbers are the
+    same, the intervals those of the delta method.
     """
     from epimeter.readers import read
-    from epimeter.trust.assessing import assess
+    from epimeter.trust.assessing import assess, assess_evidence
     from epimeter.trust.certificate import Subject
     from epimeter.trust.key_file import write_whole
     from epimeter.trust.registry import Registry
@@ -106,7 +136,12 @@ def certify(
     )
     with Registry(folder) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
-        found = assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
+        if is_summary(file):
+            if columns or assume_utc:
+                raise InputError(f"--column and --assume-utc are for epimeter summarise; {file} is a summary already")
+            found = assess_evidence(evidence_in([file]), domain=domain, at=at)
+        else:
+            found = assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
         outcome = registry.certify(
             found,
             subject,

@@ -7,33 +7,48 @@ from pathlib import Path
 
 import click
 
-from epimeter.cli.certify import named_columns
+from epimeter.cli.certify import evidence_in, named_columns
 from epimeter.cli.outputs import spare
 from epimeter.cli.trusted import content_of
+from epimeter.errors import InputError, VerificationError
 
 
 @click.command()
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("--record", required=True, metavar="ID", help="The id of the record to show.")
+@click.option(
+    "--summary",
+    type=click.Path(exists=True, dir_okay=False),
+    help="For a certificate from sums: the summary it was made from.",
+)
 @click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
-def disclose(certificate: str, data: str, record: str, columns: tuple[str, ...], output: str | None) -> None:
-    """Write one record of the certified DATA with its proof; epimeter verify CERT --record FILE checks it."""
-    from epimeter.errors import VerificationError
+def disclose(
+    certificate: str, data: str, record: str, summary: str | None, columns: tuple[str, ...], output: str | None
+) -> None:
+    """Write one record of the certified DATA with its proof; epimeter verify CERT --record FILE checks it.
+
+    Where the certificate was made from a summary, DATA is the file that holds the record, and --summary names the summary.
+    """
     from epimeter.readers import read
-    from epimeter.trust.assessing import record_columns
-    from epimeter.trust.certificate import SHAPE
-    from epimeter.trust.disclosure import check_disclosure
+    from epimeter.trust.certificate import SHAPE, from_sums
+    from epimeter.trust.disclosure import check_disclosure, record_columns
     from epimeter.trust.disclosure import disclose as show
     from epimeter.trust.key_file import write_whole
     from epimeter.trust.shape import check_shape
     from epimeter.trust.strict_json import load_json
 
-    spare(output, certificate, data)
+    spare(output, certificate, data, *([] if summary is None else [summary]))
     document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
-    made = show(record_columns(read(data, columns=named_columns(columns))), record, document["certificate"]["id"])
+    parts = None
+    if from_sums(document["evidence"]):
+        if summary is None:
+            raise InputError("the certificate was made from a summary; name it with --summary", field="summary")
+        parts = evidence_in([summary]).roots
+    id = document["certificate"]["id"]
+    made = show(record_columns(read(data, columns=named_columns(columns))), record, id, parts)
     try:
         check_disclosure(made, document)
     except VerificationError:

@@ -4,27 +4,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from epimeter.cli.certify import named_columns
+from epimeter.cli.certify import evidence_in, is_summary, named_columns
 from epimeter.cli.trusted import content_of
+from epimeter.errors import InputError
+
+if TYPE_CHECKING:
+    from epimeter.trust.evidence import Evidence
 
 
 @click.command()
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
-@click.argument("data", type=click.Path(allow_dash=True))
+@click.argument("data", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="DATA…")
 @click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
 @click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reproduce(certificate: str, data: str, columns: tuple[str, ...], assume_utc: bool, as_json: bool) -> None:
+def reproduce(
+    certificate: str, data: tuple[str, ...], columns: tuple[str, ...], assume_utc: bool, as_json: bool
+) -> None:
     """Compute every number and digest of a certificate again from the DATA, and compare them byte for byte.
 
-    Exit code 0 when all agree, 1 when one does not. Whether the certificate is genuine is for epimeter verify to say.
+    A certificate that was made from a summary is compared with summaries (.epi), or with all the files they were made of.
+        Exit code 0 when all agree, 1 when one does not. Whether the certificate is genuine is for epimeter verify to say.
     """
     from epimeter.readers import read
-    from epimeter.trust.certificate import BODY
+    from epimeter.trust.certificate import BODY, from_sums
     from epimeter.trust.envelope import UNSIGNED
+    from epimeter.trust.reproduction import compared as with_sums
     from epimeter.trust.reproduction import reproduce as compare
     from epimeter.trust.shape import check_shape
     from epimeter.trust.strict_json import load_json, malformed
@@ -34,7 +44,12 @@ def reproduce(certificate: str, data: str, columns: tuple[str, ...], assume_utc:
         raise malformed("a certificate must be a JSON object")
     body = {name: content for name, content in document.items() if name not in UNSIGNED}
     check_shape(body, BODY, "")
-    compared = compare(body, read(data, columns=named_columns(columns)), assume_utc=assume_utc)
+    if from_sums(body["evidence"]):
+        compared = with_sums(body, _evidence(body, data, columns, assume_utc))
+    elif len(data) == 1 and not is_summary(data[0]):
+        compared = compare(body, read(data[0], columns=named_columns(columns)), assume_utc=assume_utc)
+    else:
+        raise InputError("DATA must be the one file that the certificate was made from; it states one table of records")
     wrong = [one for one in compared if not one.same and one.must_agree]
     if as_json:
         rows = [{"field": c.field, "certified": c.certified, "found": c.found, "same": c.same} for c in compared]
@@ -50,3 +65,17 @@ def reproduce(certificate: str, data: str, columns: tuple[str, ...], assume_utc:
         said = "reproduced: every number and digest agrees" if not wrong else f"NOT reproduced: {len(wrong)} differ"
         click.echo(said)
     raise click.exceptions.Exit(1 if wrong else 0)
+
+
+def _evidence(body: Mapping[str, Any], data: tuple[str, ...], columns: tuple[str, ...], assume_utc: bool) -> Evidence:
+    """The evidence of the summaries, or of the files behind them."""
+    from epimeter.scale.evidence import gathered
+    from epimeter.trust.canonical import from_moment
+
+    summaries = [file for file in data if is_summary(file)]
+    if summaries and len(summaries) < len(data):
+        raise InputError("DATA must be summaries, or the files they were made of, not both", field="data")
+    if summaries:
+        return evidence_in(summaries)
+    issued = from_moment(body["certificate"]["issued_at"], "issued_at")
+    return gathered(data, at=issued, columns=named_columns(columns), assume_utc=assume_utc)

@@ -10,6 +10,8 @@ import click
 from epimeter.cli.evaluate import _choices, _pair
 from epimeter.cli.outputs import spare
 from epimeter.cli.progress import Progress
+from epimeter.cli.trusted import moment_of
+from epimeter.errors import InputError
 
 
 @click.command()
@@ -25,6 +27,10 @@ from epimeter.cli.progress import Progress
 @click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
 @click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
 @click.option("--skip-damaged", is_flag=True, help="Leave out what cannot be decoded, and say so in the summary.")
+@click.option(
+    "--evidence", is_flag=True, help="Add what a certificate needs: sums after ONTO-ERS, and digests of the records."
+)
+@click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
 def summarise(
     files: tuple[str, ...],
     output: str,
@@ -36,6 +42,8 @@ def summarise(
     columns: tuple[str, ...],
     kind: str | None,
     skip_damaged: bool,
+    evidence: bool,
+    assume_utc: bool,
 ) -> None:
     """Condense the predictions in FILE… to a summary of some kilobytes, from which a report is made later.
 
@@ -45,11 +53,17 @@ def summarise(
     epimeter summarise day1.parquet -o day1.epi
     epimeter summarise 'logs/day=*/*.parquet' --by day -o days.epi
     epimeter merge day*.epi -o month.epi && epimeter report month.epi
+
+    With --evidence an issuer can certify from the summary, and the records stay where they are; every FILE is a part of its
+    own, and epimeter reproduce compares them again later.
     """
     from epimeter.scale.files import to_file
     from epimeter.scale.scan import summarised
 
     spare(output, *files)
+    if evidence and skip_damaged:
+        raise InputError("evidence must cover every record: --evidence goes without --skip-damaged", field="evidence")
+    roles = dict(_pair(column, "--column") for column in columns)
     names: Any = [name for group in metrics for name in group.split(",")] or None
     bars: list[Progress] = []
 
@@ -62,7 +76,7 @@ def summarise(
             list(files) if len(files) > 1 else files[0],
             names,
             by=by,
-            columns=dict(_pair(column, "--column") for column in columns),
+            columns=roles,
             format=kind,
             cells=cells,
             row_limit=0,
@@ -73,6 +87,15 @@ def summarise(
     finally:
         for bar in bars:
             bar.close()
+    if evidence:
+        from epimeter.scale.evidence import gathered
+
+        bar = Progress(ledger.n_rows)
+        try:
+            found = gathered(files, at=moment_of(None), columns=roles, format=kind, assume_utc=assume_utc, done=bar)
+        finally:
+            bar.close()
+        ledger = ledger.with_evidence(found)
     to_file(ledger, output)
     for note in ledger.skipped:
         click.echo(f"epimeter: left out: {note}", err=True)

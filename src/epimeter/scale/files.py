@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ledgers as files: kilobytes that stand for billions of rows.
 
-No rows travel. A total of few rows still tells about them, and a cell with one row tells its confidence: cells go into
+No rows travel. With the evidence for a certificate go counts by class and source of truth, the first and last time, and
+digests. A total of few rows still tells about them, and a cell with one row tells its confidence: cells go into
 a file only for a metric that needs them, or when asked for.
 
 A file holds, for every slice, the summary of every recipe under the recipe's identity, beside the metrics they were
@@ -30,11 +31,12 @@ from epimeter.errors import InputError, MergeError, ReadError
 from epimeter.readers.files import faults_of
 from epimeter.readers.wording import clean, shown
 from epimeter.scale.flat import Numbers, Stack, collapsed
-from epimeter.scale.ledger import Ledger, Share, joined
+from epimeter.scale.ledger import Ledger, Share, joined, joined_evidence
 from epimeter.scale.plan import Plan, identity
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.travel import from_bytes, to_bytes
+from epimeter.trust.evidence import Evidence
 
 FORMAT = 2
 SUFFIX = ".epi"
@@ -84,6 +86,7 @@ def packed(ledger: Ledger) -> bytes:
             "skipped": ledger.skipped,
             "source": ledger.source,
         }
+        | ({} if ledger.evidence is None else {"evidence": ledger.evidence.to_dict()})
     )
 
 
@@ -164,7 +167,16 @@ def _together(bodies: Sequence[Body]) -> Ledger:
         sum(part.facts["unlabelled"] for part in bodies),
         tuple(dict.fromkeys(note for part in bodies for note in part.facts["skipped"])),
         dict(bodies[0].facts["source"]),
+        joined_evidence([_evidence(part) for part in bodies]),
     )
+
+
+def _evidence(part: Body) -> Evidence | None:
+    found = part.facts.get("evidence")
+    try:
+        return None if found is None else Evidence.from_dict(found)
+    except (InputError, KeyError, TypeError, AttributeError) as fault:
+        raise ReadError(f"{part.name} holds evidence that does not hold together ({fault})") from None
 
 
 def from_file(path: str | os.PathLike[str]) -> Ledger:

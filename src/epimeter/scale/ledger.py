@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from epimeter.errors import MergeError
+from epimeter.errors import InputError, MergeError
 from epimeter.scale.flat import merged
 from epimeter.scale.kept import KeptRun, Sample
 from epimeter.scale.plan import Plan
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
+from epimeter.trust.evidence import Evidence
+from epimeter.trust.evidence import merged as merged_evidence
 
 MOST_CELLS = 64
 """Slices that may keep cells: 3 MB each."""
@@ -52,6 +54,8 @@ class Ledger:
         Damaged parts that were left out, in words.
     source
         Where the rows came from, for the report.
+    evidence
+        What a certificate can be made of, where it was asked for.
     """
 
     plan: Plan
@@ -60,10 +64,21 @@ class Ledger:
     unlabelled: int = 0
     skipped: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence | None = None
 
     @property
     def n_rows(self) -> int:
         return sum(share.n_rows for share in self.shares.values())
+
+    def with_evidence(self, evidence: Evidence) -> Ledger:
+        """The same with the evidence of the same records."""
+        if evidence.totals.sums.n_rows != self.n_rows:
+            raise InputError(
+                f"the files changed while they were read: {self.n_rows:,} records were summarised and "
+                f"{evidence.totals.sums.n_rows:,} digested. Summarise again",
+                field="source",
+            )
+        return replace(self, evidence=evidence)
 
     def settled(self) -> Ledger:
         """The same with rows dropped where all parts together have too many, and cells where slices are too many."""
@@ -92,7 +107,14 @@ def joined(ledgers: Iterable[Ledger]) -> Ledger:
         shares=shares,
         unlabelled=sum(part.unlabelled for part in parts),
         skipped=tuple(dict.fromkeys(note for part in parts for note in part.skipped)),
+        evidence=joined_evidence([part.evidence for part in parts]),
     ).settled()
+
+
+def joined_evidence(parts: Sequence[Evidence | None]) -> Evidence | None:
+    """The evidence of all; None when a part has none."""
+    known = [part for part in parts if part is not None]
+    return merged_evidence(known) if len(known) == len(parts) else None
 
 
 def _refuse_different(first: Ledger, other: Ledger) -> None:

@@ -36,6 +36,8 @@ from epimeter.summaries import Bins
 from epimeter.views import Binary, view
 
 SPEC_VERSION = "1.0.0"
+DELTA = "delta method"
+"""How an interval is called that rests on sums alone."""
 
 DOMAINS = {"medical": 15, "legal": 10, "financial": 10, "code": 5, "general": 0}
 """Modifier of each domain (ERS-2.3-b)."""
@@ -188,17 +190,24 @@ def ers_dataset_check(correct: Any, confidence: Any, *, days: float | None = Non
         Class of each record; without it balance is that of right and wrong answers (C-11).
     """
     given = view(correct, confidence).event
-    covered = int((Bins(10).of(given).count > 0).sum())
-    share = _largest_share(given.true if classes is None else np.asarray(classes), given.n_rows)
-    span = None if days is None else number(days, "days", 0, math.inf)
-    return DatasetCheck(
+    return checked(
         sample_size=given.n_rows,
-        covered_bins=covered,
-        largest_share=share,
-        sample_size_ok=int(given.n_rows >= MINIMUM_ROWS),
-        coverage_ok=int(covered >= MINIMUM_BINS),
-        balance_ok=int(at_most(share, LARGEST_SHARE)),
-        span_ok=int(span is not None and at_least(span, MINIMUM_DAYS)),
+        covered_bins=int((Bins(10).of(given).count > 0).sum()),
+        largest_share=_largest_share(given.true if classes is None else np.asarray(classes), given.n_rows),
+        days=None if days is None else number(days, "days", 0, math.inf),
+    )
+
+
+def checked(*, sample_size: int, covered_bins: int, largest_share: float, days: float | None) -> DatasetCheck:
+    """The figures of the data against what is required of them."""
+    return DatasetCheck(
+        sample_size=sample_size,
+        covered_bins=covered_bins,
+        largest_share=largest_share,
+        sample_size_ok=int(sample_size >= MINIMUM_ROWS),
+        coverage_ok=int(covered_bins >= MINIMUM_BINS),
+        balance_ok=int(at_most(largest_share, LARGEST_SHARE)),
+        span_ok=int(days is not None and at_least(days, MINIMUM_DAYS)),
     )
 
 

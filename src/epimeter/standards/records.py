@@ -25,13 +25,27 @@ SOURCES = ("human", "automated", "reference")
 """Where ground truth may come from (ERS-3.1-e)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Period:
-    """First and last time of the records, and the days between them."""
+    """First and last time of the records, in microseconds since 1970."""
 
-    start: str
-    end: str
-    days: float
+    first: int
+    last: int
+
+    @property
+    def start(self) -> str:
+        """The first, to the second."""
+        return f"{np.datetime64(self.first, 'us').astype('datetime64[s]')}Z"
+
+    @property
+    def end(self) -> str:
+        """The last, to the second."""
+        return f"{np.datetime64(self.last, 'us').astype('datetime64[s]')}Z"
+
+    @property
+    def days(self) -> float:
+        """The time between them."""
+        return (self.last - self.first) / 86_400_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -234,8 +248,7 @@ def _period(
             f"timestamps are not in order, the first step back is at {where(row)}; "
             "the span is from the earliest to the latest (ERS-3.1-d)",
         )
-    days = float((last - first) / np.timedelta64(1, "D"))
-    return Period(start=f"{first.astype('datetime64[s]')}Z", end=f"{last.astype('datetime64[s]')}Z", days=days), remarks
+    return Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
 
 
 def _utc(timestamp: Any, where: Callable[[int], str]) -> Any:

@@ -10,7 +10,7 @@ from epimeter.results import Result
 from epimeter.standards import ers
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.onto42001 import OntoEvaluation
-from epimeter.standards.records import Records
+from epimeter.standards.records import Period, Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,22 @@ class Requirement(Result):
     blocks: bool
 
 
+def ers_requirements(check: ers.DatasetCheck, period: Period | None, *, by_class: bool) -> tuple[Requirement, ...]:
+    """The requirements of ONTO-ERS."""
+    days = "no timestamps" if period is None else f"{period.days:.4g} days"
+    kind = "classes" if by_class else "right or wrong answers"
+    return (
+        Requirement(id="ERS-3.1-a", title="Predictions", figure=f"{check.sample_size:,}",
+                    needed=f"at least {ers.MINIMUM_ROWS:,}", passed=bool(check.sample_size_ok), blocks=True),
+        Requirement(id="ERS-3.1-b", title=f"Largest share, by {kind}", figure=f"{check.largest_share:.1%}",
+                    needed=f"at most {ers.LARGEST_SHARE:.0%}", passed=bool(check.balance_ok), blocks=by_class),
+        Requirement(id="ERS-3.1-c", title="Confidence bins covered", figure=f"{check.covered_bins} of 10",
+                    needed=f"at least {ers.MINIMUM_BINS}", passed=bool(check.coverage_ok), blocks=True),
+        Requirement(id="ERS-3.1-d", title="Span of production data", figure=days,
+                    needed=f"at least {ers.MINIMUM_DAYS} days", passed=bool(check.span_ok), blocks=True),
+    )  # fmt: skip
+
+
 def requirements_of(
     records: Records,
     check: ers.DatasetCheck,
@@ -33,21 +49,9 @@ def requirements_of(
     chosen: Sequence[str],
 ) -> tuple[Requirement, ...]:
     """One pass or fail a requirement on the data (ERS-3.2-b)."""
-    days = "no timestamps" if records.period is None else f"{records.period.days:.4g} days"
-    kind = "right or wrong answers" if records.classes is None else "classes"
-    made = []
+    made: list[Requirement] = []
     if "ers" in chosen:
-        made += [
-            Requirement(id="ERS-3.1-a", title="Predictions", figure=f"{check.sample_size:,}",
-                        needed=f"at least {ers.MINIMUM_ROWS:,}", passed=bool(check.sample_size_ok), blocks=True),
-            Requirement(id="ERS-3.1-b", title=f"Largest share, by {kind}", figure=f"{check.largest_share:.1%}",
-                        needed=f"at most {ers.LARGEST_SHARE:.0%}", passed=bool(check.balance_ok),
-                        blocks=records.classes is not None),
-            Requirement(id="ERS-3.1-c", title="Confidence bins covered", figure=f"{check.covered_bins} of 10",
-                        needed=f"at least {ers.MINIMUM_BINS}", passed=bool(check.coverage_ok), blocks=True),
-            Requirement(id="ERS-3.1-d", title="Span of production data", figure=days,
-                        needed=f"at least {ers.MINIMUM_DAYS} days", passed=bool(check.span_ok), blocks=True),
-        ]  # fmt: skip
+        made += ers_requirements(check, records.period, by_class=records.classes is not None)
     if "onto" in chosen:
         unknowns = 0 if onto is None else onto.unknowns
         made += [

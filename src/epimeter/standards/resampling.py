@@ -25,6 +25,8 @@ from epimeter.inference.spread import clopper_pearson
 from epimeter.inference.statistic import WORTH_COMPILING, Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
 from epimeter.results import Interval
+from epimeter.standards.ers import DELTA
+from epimeter.standards.ers_sums import ErsSums
 from epimeter.standards.onto42001 import DOMAINS as FACTORS
 from epimeter.summaries.atoms import Atoms, halves
 from epimeter.summaries.cuts import mass_borders, width_index
@@ -245,7 +247,7 @@ def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str
             if name in values and len(defined) > 1:
                 spans[name] = ends(values[name], defined, plan.level, "basic")
     else:
-        word = "delta method"
+        word = DELTA
         spans = _delta(records, values, plan)
     return {
         name: Interval(low=limited(low, name), high=limited(high, name), level=plan.level, method=word)
@@ -261,18 +263,8 @@ def limited(value: float, name: str) -> float:
 
 def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, tuple[float, float]]:
     """Normal intervals from what each record adds to a metric (its influence), bins taken as fixed."""
-    from scipy.special import ndtri
-
-    reach = float(ndtri(0.5 + plan.level / 2)) / math.sqrt(len(records.prob))
     gap = records.right - records.prob
     influences: dict[str, Floats] = {}
-    ers = _influence(gap, width_index(records.prob, plan.ers_bins), plan.ers_bins)
-    wrong = ~records.right
-    share = wrong.mean()
-    influences["ers.ece"] = ers
-    if share > 0:
-        recall = (records.low - values.get("ers.u_recall", 0.0) / 100) * wrong / share
-        influences["ers.ers_raw"] = 200 * ers - 50 * recall
     index = width_index(records.prob, plan.bins)
     if plan.strategy == "equal_mass":
         index = np.repeat(np.arange(plan.bins), np.diff(mass_borders(len(gap), plan.bins)))
@@ -284,20 +276,32 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
         found = (records.flagged - values["onto.u_recall"]) * records.unknown / records.unknown.mean()
         slope = 0.0 if values.get("onto.ece", 0.0) >= 0.3 else plan.weights[0] / 0.3
         influences["onto.ors"] = 100 * (slope * onto - plan.weights[1] * found)
-    made = {
-        name: (values[name] - reach * float(drawn.std()), values[name] + reach * float(drawn.std()))
-        for name, drawn in influences.items()
-        if name in values
-    }
+    deviations = {name: float(drawn.std()) for name, drawn in influences.items()}
+    event = Binary(records.right.astype(np.uint8), records.prob)
+    deviations |= ErsSums.of(event, bins=plan.ers_bins, threshold=plan.ers_threshold).deviations
+    made = normal_ends(values, deviations, len(gap), plan.level)
     if "onto.mce" in values:
         size = np.bincount(index, minlength=plan.bins)
         total = np.bincount(index, weights=gap, minlength=plan.bins)
         mean = np.divide(total, size, out=np.zeros(plan.bins), where=size > 0)
         worst = int(np.argmax(np.where(size > 0, np.abs(mean), -1.0)))
         inside = gap[index == worst]
-        width = reach * math.sqrt(len(gap)) * float(inside.std()) / math.sqrt(len(inside))
-        made["onto.mce"] = (values["onto.mce"] - width, values["onto.mce"] + width)
+        made |= normal_ends(values, {"onto.mce": float(inside.std())}, len(inside), plan.level)
     return made
+
+
+def normal_ends(
+    values: dict[str, float], deviations: dict[str, float], n_rows: int, level: float
+) -> dict[str, tuple[float, float]]:
+    """Ends of normal intervals of means, from the standard deviation of what a record adds to each."""
+    from scipy.special import ndtri
+
+    reach = float(ndtri(0.5 + level / 2)) / math.sqrt(n_rows)
+    return {
+        name: (values[name] - reach * deviation, values[name] + reach * deviation)
+        for name, deviation in deviations.items()
+        if name in values
+    }
 
 
 def _influence(gap: Floats, index: NDArray[Any], bins: int) -> Floats:

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of predictions into what a certificate states of it: the numbers, rounded, and the digests they rest on.
+"""Predictions, or their sums, into what a certificate states of them: the numbers, rounded, and the digests they rest on.
 
 Issuing and reproducing call the same function, so that the same data give the same bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
-
 from epimeter import __version__
-from epimeter.errors import InputError
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Interval
-from epimeter.standards.digests import SCHEME
-from epimeter.standards.ers import ers_dataset_check
+from epimeter.standards.digests import SCHEME, code_digest
+from epimeter.standards.ers import DELTA, ers_dataset_check, ers_raw
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import records_of
+from epimeter.standards.requirement import Requirement, ers_requirements
+from epimeter.standards.resampling import limited, normal_ends, share_interval
 from epimeter.trust.canonical import from_moment
 from epimeter.trust.certificate import CONFIGURATION, Assessment, rounded
-from epimeter.trust.disclosure import RecordColumns, records_root
+from epimeter.trust.disclosure import record_columns, records_root
+from epimeter.trust.evidence import Evidence
 
 
 def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False) -> Assessment:
@@ -56,11 +57,6 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
     check = ers_dataset_check(
         event.true, event.prob, days=None if period is None else period.days, classes=records.classes
     )
-    obstacles = [
-        f"{one.title} must be {one.needed}, not {one.figure} ({one.id})"
-        for one in found.requirements
-        if one.blocks and not one.passed
-    ]
     first, last = (at, at) if period is None else (from_moment(period.start, "start"), from_moment(period.end, "end"))
     made = Assessment(
         ece=rounded(ers.ece),
@@ -80,35 +76,68 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         covered_bins=check.covered_bins,
         unlabelled=records.unlabelled,
         largest_class_share=None if records.classes is None else rounded(check.largest_share),
-        obstacles=tuple(obstacles),
     )
+    return _judged(made, found.requirements)
+
+
+def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessment:
+    """Evaluate sums after ONTO-ERS in the same profile: the same numbers, with intervals by the delta method.
+
+    Parameters
+    ----------
+    evidence
+        Made by `evidence_of` where the records are.
+    domain, at
+        As for `assess`.
+    """
+    totals, sums, check = evidence.totals, evidence.totals.sums, evidence.totals.check
+    totals.refuse_later_than(at)
+    values = {"ers.ece": sums.ece, "ers.ers_raw": ers_raw(sums.ece, sums.u_recall, domain)}
+    spread = CONFIGURATION["interval"]
+    assert isinstance(spread, dict)
+    spans = normal_ends(values, sums.deviations, sums.n_rows, spread["level"])
+    ends = {
+        name: (rounded(limited(spans[name][0], name)), rounded(limited(spans[name][1], name)))
+        if name in spans
+        else (rounded(value), rounded(value))
+        for name, value in values.items()
+    }
+    wrong, unsure = sums.wrong
+    recall = share_interval(unsure, wrong, spread["level"])
+    period = totals.period
+    first, last = (at, at) if period is None else (from_moment(period.start, "start"), from_moment(period.end, "end"))
+    made = Assessment(
+        ece=rounded(sums.ece),
+        ece_ci95=ends["ers.ece"],
+        u_recall=rounded(sums.u_recall),
+        u_recall_ci95=None if recall is None else (rounded(100 * recall.low), rounded(100 * recall.high)),
+        ers_raw_ci95=ends["ers.ers_raw"],
+        accuracy=rounded(sums.right / sums.n_rows),
+        sample_size=sums.n_rows,
+        period=(first, last),
+        domain=domain,
+        dataset_digest=evidence.dataset_digest,
+        records_root=evidence.records_root,
+        code_digest=f"sha-256:{code_digest()}",
+        engine_version=__version__,
+        interval_method=DELTA,
+        covered_bins=check.covered_bins,
+        unlabelled=totals.unlabelled,
+        largest_class_share=None if totals.classes is None else rounded(check.largest_share),
+    )
+    return _judged(made, ers_requirements(check, period, by_class=totals.classes is not None))
+
+
+def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment:
+    """The assessment with what stands in the way of a certificate (C-14)."""
+    obstacles = [
+        f"{one.title} must be {one.needed}, not {one.figure} ({one.id})"
+        for one in requirements
+        if one.blocks and not one.passed
+    ]
     if made.level == "NONE":
-        missed = f"the limits of no level are met (ECE {made.ece}, U-Recall {made.u_recall}, ERS {made.ers})"
-        return replace(made, obstacles=(*made.obstacles, missed))
-    return made
-
-
-def record_columns(table: Table) -> RecordColumns:
-    """The columns of the records tree; a table without ids counts its records from 0."""
-    event = records_of(table, assume_utc=True).event
-    return RecordColumns(
-        confidence=event.prob.astype(np.float64),
-        correct=event.true,
-        ids=_ids(table),
-        timestamp=table.timestamp,
-        unknown=table.unknown,
-        detected=table.detected,
-    )
-
-
-def _ids(table: Table) -> list[str]:
-    if table.id is None:
-        return [str(row) for row in range(table.n_rows)]
-    given = table.id.tolist() if isinstance(table.id, np.ndarray) else table.id.to_pylist()
-    for row, name in enumerate(given):
-        if name is None:
-            raise InputError(f"id must be present in every record; {table.place(row)} has none", field="id", row=row)
-    return [str(name) for name in given]
+        obstacles.append(f"the limits of no level are met (ECE {made.ece}, U-Recall {made.u_recall}, ERS {made.ers})")
+    return replace(made, obstacles=tuple(obstacles))
 
 
 def _ends(span: Interval | None) -> tuple[float, float] | None:

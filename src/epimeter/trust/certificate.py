@@ -17,6 +17,7 @@ from typing import Any
 
 from epimeter.errors import InputError, VerificationError
 from epimeter.standards.ers import (
+    DELTA,
     DOMAINS,
     LARGEST_SHARE,
     LEVEL_NAMES,
@@ -104,8 +105,12 @@ SHAPE: Shape = {
         "evaluation_period": {"start": moment, "end": moment},
     },
     "evidence": {
-        "dataset_digest": pattern("epi-col-v1:sha-256:[0-9a-f]{64}", "epi-col-v1:sha-256: and 64 digits"),
-        "records_root": pattern("epi-rec-v1:sha-256:[0-9a-f]{64}", "epi-rec-v1:sha-256: and 64 digits"),
+        "dataset_digest": pattern(
+            "epi-(col|parts)-v1:sha-256:[0-9a-f]{64}", "epi-col-v1 or epi-parts-v1, :sha-256: and 64 digits"
+        ),
+        "records_root": pattern(
+            "epi-rec(-parts)?-v1:sha-256:[0-9a-f]{64}", "epi-rec-v1 or epi-rec-parts-v1, :sha-256: and 64 digits"
+        ),
         "config_digest": _SHA256,
         "code_digest": _SHA256,
         "report_digest": maybe(_SHA256),
@@ -328,6 +333,11 @@ def draft(found: Assessment, subject: Subject, terms: Terms) -> dict[str, Any]:
     return body
 
 
+def from_sums(evidence: Mapping[str, Any], name: str = "dataset_digest") -> bool:
+    """Whether a certificate was made from the sums of parts, and not from one table of records."""
+    return "-parts-" in evidence[name].partition(":")[0]
+
+
 def check_consistent(body: Mapping[str, Any]) -> None:
     """Raise unless the statements of a certificate of good shape agree with each other.
 
@@ -360,6 +370,11 @@ def check_consistent(body: Mapping[str, Any]) -> None:
         (head["supersedes"] != head["id"], "a certificate cannot supersede itself"),
         (evidence["bins"]["m"] == CONFIGURATION["bins"], "the profile has ten bins"),
         (evidence["config_digest"] == config_digest(), "config_digest must be that of the profile"),
+        (from_sums(evidence, "dataset_digest") == from_sums(evidence, "records_root"), "both digests must be of parts"),
+        (
+            not from_sums(evidence, "dataset_digest") or evidence["interval_method"] == DELTA,
+            f"intervals from sums are of the {DELTA}",
+        ),
         (
             registered is None or from_moment(registered["registered_at"], "registered_at") <= issued,
             "a pre-registration must come before the certificate",

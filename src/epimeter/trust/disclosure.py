@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError, VerificationError
+from epimeter.readers.table import Table
+from epimeter.standards.records import records_of
 from epimeter.trust.canonical import canonical_json, from_base64, load_canonical, to_base64
 from epimeter.trust.merkle import inclusion_proof, leaf_hash, nodes_of, root_of, verify_inclusion
 from epimeter.trust.shape import check_shape, count, each, maybe, pattern
 from epimeter.trust.strict_json import malformed, text_of
 
 SCHEME = "epi-rec-v1"
+PARTS_SCHEME = "epi-rec-parts-v1"
+"""The roots of several parts under one digest: see `evidence`."""
+MOST_PARTS = 100_000
 _BLOCK = 1 << 16  # rows turned into text at a time
 _HEX = pattern("[0-9a-f]{32}", "a salt of 32 hexadecimal digits")
+_DIGEST = pattern("[0-9a-f]{64}", "64 hexadecimal digits")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Root:
+    """The root over the records of a part, in hex, and how many they are."""
+
+    root: str
+    n_rows: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,45 +102,108 @@ class RecordColumns:
             yield f"{before}{salt}{after}".encode()
 
 
+def record_columns(table: Table) -> RecordColumns:
+    """The columns of the records tree; a table without ids counts its records from 0."""
+    event = records_of(table, assume_utc=True).event
+    return RecordColumns(
+        confidence=event.prob.astype(np.float64),
+        correct=event.true,
+        ids=_ids(table),
+        timestamp=table.timestamp,
+        unknown=table.unknown,
+        detected=table.detected,
+    )
+
+
+def _ids(table: Table) -> list[str]:
+    if table.id is None:
+        return [str(row) for row in range(table.n_rows)]
+    given = table.id.tolist() if isinstance(table.id, np.ndarray) else table.id.to_pylist()
+    for row, name in enumerate(given):
+        if name is None:
+            raise InputError(f"id must be present in every record; {table.place(row)} has none", field="id", row=row)
+    return [str(name) for name in given]
+
+
+def parts_digest(scheme: str, parts: Iterable[Root]) -> str:
+    """SHA-256 over the scheme's name, a zero byte, and for each part 32 bytes and its number of records (8, little-endian)."""
+    made = hashlib.sha256(scheme.encode() + b"\0")
+    for part in parts:
+        made.update(bytes.fromhex(part.root) + part.n_rows.to_bytes(8, "little"))
+    return made.hexdigest()
+
+
 def records_root(columns: RecordColumns) -> str:
     """The root of the tree over the records, as it stands in a certificate."""
     return f"{SCHEME}:sha-256:{root_of(map(leaf_hash, columns.entries())).hex()}"
 
 
-def disclose(columns: RecordColumns, record: str, certificate_id: str) -> bytes:
-    """One record with its proof, as canonical JSON that `check_disclosure` reads."""
+def disclose(columns: RecordColumns, record: str, certificate_id: str, parts: Sequence[Root] | None = None) -> bytes:
+    """One record with its proof, as canonical JSON that `check_disclosure` reads.
+
+    Parameters
+    ----------
+    columns
+        The records of the table, or of the one part that holds the record.
+    parts
+        For a certificate that was made from sums: the roots of all its parts, in their order.
+    """
     try:
         index = list(columns.ids).index(record)
     except ValueError:
         raise InputError(f"no record has the id {record[:60]!r}", field="id") from None
     entries = list(columns.entries())
     proof = inclusion_proof(index, len(entries), nodes_of(map(leaf_hash, entries)))
-    return canonical_json(
-        {
-            "certificate_id": certificate_id,
-            "entry": entries[index].decode("utf-8"),
-            "index": index,
-            "proof": [to_base64(one) for one in proof],
-        }
-    )
+    made: dict[str, Any] = {
+        "certificate_id": certificate_id,
+        "entry": entries[index].decode("utf-8"),
+        "index": index,
+        "proof": [to_base64(one) for one in proof],
+    }
+    if parts is not None:
+        own = Root(root=root_of(map(leaf_hash, entries)).hex(), n_rows=len(entries))
+        if own not in parts:
+            raise InputError(
+                "the data must be one of the parts that the certificate was made of; they are none of them"
+            )
+        made["part"] = list(parts).index(own)
+        made["parts"] = [{"records": part.n_rows, "root": part.root} for part in parts]
+    return canonical_json(made)
 
 
 def check_disclosure(data: bytes, certificate: dict[str, Any]) -> dict[str, Any]:
     """The record that a disclosure proves to be in a *verified* certificate; raises when it does not."""
     value = load_canonical(data)
     shape = {"certificate_id": text_of, "entry": text_of, "index": count(), "proof": each(_hash, 64)}
+    evidence = certificate["evidence"]
+    scheme, _, stated = evidence["records_root"].partition(":sha-256:")
+    if scheme == PARTS_SCHEME:
+        shape |= {"part": count(), "parts": each({"records": count(1), "root": _DIGEST}, MOST_PARTS)}
     check_shape(value, shape, "disclosure")
     if value["certificate_id"] != certificate["certificate"]["id"]:
         raise VerificationError("the record is of another certificate than this one", code="wrong_certificate")
+    own = Root(root=stated, n_rows=certificate["metrics"]["sample_size"])
+    if scheme == PARTS_SCHEME:
+        own = _own_part(value, own)
     entry = value["entry"].encode("utf-8", "surrogatepass")
-    root = bytes.fromhex(certificate["evidence"]["records_root"].rpartition(":")[2])
     proof = [from_base64(one, "proof") for one in value["proof"]]
-    verify_inclusion(leaf_hash(entry), value["index"], certificate["metrics"]["sample_size"], proof, root)
+    verify_inclusion(leaf_hash(entry), value["index"], own.n_rows, proof, bytes.fromhex(own.root))
     record: dict[str, Any] = load_canonical(entry)
     check_shape(record, _RECORD, "record", absent=("timestamp", "unknown", "detected"))
     if record["index"] != value["index"]:
         raise malformed(f"the record says index {record['index']}; it stands at {value['index']}")
     return record
+
+
+def _own_part(value: dict[str, Any], whole: Root) -> Root:
+    """The part that holds the record, where all parts together are those of the certificate."""
+    parts = [Root(root=part["root"], n_rows=part["records"]) for part in value["parts"]]
+    if sum(part.n_rows for part in parts) != whole.n_rows or parts_digest(PARTS_SCHEME, parts) != whole.root:
+        raise VerificationError("the parts are not those of the certificate", code="bad_proof")
+    if value["part"] >= len(parts):
+        raise malformed(f"part must be below {len(parts)}; it is {value['part']}")
+    number: int = value["part"]
+    return parts[number]
 
 
 def _hash(value: Any, where: str) -> None:

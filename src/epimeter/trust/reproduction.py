@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from epimeter.errors import InputError
 from epimeter.readers.table import Table
-from epimeter.trust.assessing import assess
+from epimeter.trust.assessing import assess, assess_evidence
 from epimeter.trust.canonical import canonical_json, from_moment
-from epimeter.trust.certificate import config_digest
+from epimeter.trust.certificate import Assessment, config_digest, from_sums
+from epimeter.trust.evidence import Evidence, evidence_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,22 @@ def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False
     The digest of the code is compared too, but another version of the code may give the same numbers.
     """
     issued = from_moment(body["certificate"]["issued_at"], "issued_at")
-    found = assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc)
+    if from_sums(body["evidence"]):
+        return compared(body, evidence_of(table, at=issued, assume_utc=assume_utc))
+    return _compared(body, assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc))
+
+
+def compared(body: Mapping[str, Any], evidence: Evidence) -> tuple[Comparison, ...]:
+    """The same with sums, for a certificate that was made from sums."""
+    if not from_sums(body["evidence"]):
+        raise InputError(
+            "the certificate must be one that was made from sums; this one was made from records", field="data"
+        )
+    issued = from_moment(body["certificate"]["issued_at"], "issued_at")
+    return _compared(body, assess_evidence(evidence, domain=body["subject"]["domain"], at=issued))
+
+
+def _compared(body: Mapping[str, Any], found: Assessment) -> tuple[Comparison, ...]:
     again = {
         **{f"metrics.{name}": value for name, value in found.metrics().items()},
         "certificate.level": found.level,

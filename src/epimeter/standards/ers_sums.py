@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ONTO-ERS asks of records, as counts and sums: parts add up to the whole, whoever holds the records.
+
+The numbers follow from sums alone, and so does the delta method: what a record adds to the ECE is its own gap y - c with the
+sign of its bin's (the ECE is the sum of |gap| over bins), to U-Recall (low - R) wrong / share of wrong ones. Means of their
+squares and products are the sums kept here.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import InputError
+from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.standards.ers import DatasetCheck, checked
+from epimeter.standards.records import Period, Records
+from epimeter.summaries import Bins, BinTotals, fixed
+from epimeter.summaries.fixed import Fixed
+from epimeter.views import Binary
+
+BINS, THRESHOLD = 10, 0.7
+CHUNK = 1 << 18
+"""Rows that are squared at a time."""
+MOST_CLASSES = 10_000
+"""Classes that may be counted by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErsSums:
+    """Sums over records of one event.
+
+    Attributes
+    ----------
+    whole, unsure, sure
+        Totals by equal-width bin of all records, of wrong ones below the threshold, of the other wrong ones.
+    squares
+        Sum of (y - c)^2.
+    """
+
+    whole: BinTotals
+    unsure: BinTotals
+    sure: BinTotals
+    squares: Fixed
+
+    @classmethod
+    def of(cls, event: Binary, *, bins: int = BINS, threshold: float = THRESHOLD) -> ErsSums:
+        recipe = Bins(bins)
+        prob = event.prob.astype(np.float64, copy=False)
+        wrong, low = event.true == 0, prob < threshold
+        squares = Fixed.zeros(())
+        for at in range(0, len(prob), CHUNK):
+            squares = squares + fixed.total((event.true[at : at + CHUNK] - prob[at : at + CHUNK]) ** 2)
+        parts = [Binary(event.true[rows], prob[rows]) for rows in (wrong & low, wrong & ~low)]
+        unsure, sure = (recipe.summarise(part) for part in parts)
+        return cls(whole=recipe.summarise(Binary(event.true, prob)), unsure=unsure, sure=sure, squares=squares)
+
+    def merge(self, other: ErsSums) -> ErsSums:
+        return ErsSums(
+            whole=self.whole.merge(other.whole),
+            unsure=self.unsure.merge(other.unsure),
+            sure=self.sure.merge(other.sure),
+            squares=self.squares + other.squares,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.whole.count.sum())
+
+    @property
+    def wrong(self) -> tuple[int, int]:
+        """Wrong answers, and those of them below the threshold."""
+        unsure = int(self.unsure.count.sum())
+        return unsure + int(self.sure.count.sum()), unsure
+
+    @property
+    def right(self) -> int:
+        return self.n_rows - self.wrong[0]
+
+    @cached_property
+    def ece(self) -> float:
+        return float(ers_ece.compute(self.whole))
+
+    @property
+    def u_recall(self) -> float:
+        """In percent; 100 when nothing is wrong."""
+        wrong, unsure = self.wrong
+        return 100.0 * unsure / wrong if wrong else 100.0
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Standard deviation of what a record adds to the ECE and to ERS before it is cut; names as in `resampling`."""
+        n, (wrong, unsure) = self.n_rows, self.wrong
+        spread = max(0.0, float(self.squares.floats()) / n - self.ece**2)
+        made = {"ers.ece": math.sqrt(spread)}
+        if wrong:
+            recall, share = unsure / wrong, wrong / n
+            sign = np.sign(self.whole.gap)
+            low, high = self.unsure.prob.floats(), self.sure.prob.floats()
+            # Sum of sign (0 - c) (low - R) over wrong records, as shares of n.
+            both = -float(np.sum(sign * ((1 - recall) * low - recall * high))) / (share * n)
+            of_recall = recall * (1 - recall) / share
+            made["ers.ers_raw"] = math.sqrt(max(0.0, 200**2 * spread + 50**2 * of_recall - 2 * 200 * 50 * both))
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErsTotals:
+    """All that a certificate after ONTO-ERS needs of its records, as counts and sums.
+
+    Attributes
+    ----------
+    period
+        None where no record has a time.
+    classes
+        Records by the class they belong to; None where they have none (C-11).
+    sources
+        Records by the source of their ground truth.
+    """
+
+    sums: ErsSums
+    period: Period | None
+    classes: Mapping[str, int] | None
+    sources: Mapping[str, int] = field(default_factory=dict)
+    unlabelled: int = 0
+
+    @classmethod
+    def of(cls, records: Records) -> ErsTotals:
+        classes = None
+        if records.classes is not None:
+            classes = {str(name): count for name, count in Counter(records.classes.tolist()).items()}
+            _refuse_many(classes)
+        return cls(
+            sums=ErsSums.of(records.event),
+            period=records.period,
+            classes=classes,
+            sources=dict(records.sources),
+            unlabelled=records.unlabelled,
+        )
+
+    def merge(self, other: ErsTotals) -> ErsTotals:
+        """The totals of both; records with and without times or classes do not go together."""
+        for name in ("period", "classes"):
+            if (getattr(self, name) is None) != (getattr(other, name) is None):
+                word = {"period": "timestamps", "classes": "classes"}[name]
+                raise InputError(f"all parts must have {word}, or none; one has them and another has not", field=name)
+        joined = None
+        if self.classes is not None and other.classes is not None:
+            joined = dict(Counter(self.classes) + Counter(other.classes))
+            _refuse_many(joined)
+        period = self.period
+        if period is not None and other.period is not None:
+            period = Period(first=min(period.first, other.period.first), last=max(period.last, other.period.last))
+        return ErsTotals(
+            sums=self.sums.merge(other.sums),
+            period=period,
+            classes=joined,
+            sources=dict(Counter(self.sources) + Counter(other.sources)),
+            unlabelled=self.unlabelled + other.unlabelled,
+        )
+
+    @property
+    def check(self) -> DatasetCheck:
+        """The requirements on the data."""
+        sums = self.sums
+        counts = [sums.right, sums.wrong[0]] if self.classes is None else list(self.classes.values())
+        return checked(
+            sample_size=sums.n_rows,
+            covered_bins=int((sums.whole.count > 0).sum()),
+            largest_share=max(counts) / sums.n_rows,
+            days=None if self.period is None else self.period.days,
+        )
+
+    def refuse_later_than(self, at: datetime.datetime) -> None:
+        """Refuse records from after a moment (ERS-3.1-d)."""
+        if self.period is not None and self.period.last > round(at.timestamp() * 1_000_000):
+            raise InputError(
+                f"timestamp must not lie in the future (ERS-3.1-d); the last record is of {self.period.end} and the "
+                f"evaluation is at {at.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}",
+                field="timestamp",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values and summaries, for `summaries.travel`."""
+        sums = {name: getattr(self.sums, name) for name in ErsSums.__dataclass_fields__}
+        period = None if self.period is None else (self.period.first, self.period.last)
+        return {
+            "sums": {
+                name: replace(total, edges=None) if isinstance(total, BinTotals) else total
+                for name, total in sums.items()
+            },
+            "period": period,
+            "classes": None if self.classes is None else dict(sorted(self.classes.items())),
+            "sources": dict(sorted(self.sources.items())),
+            "unlabelled": self.unlabelled,
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> ErsTotals:
+        """Back from `to_dict`."""
+        period = found["period"]
+        return cls(
+            sums=ErsSums(**found["sums"]),
+            period=None if period is None else Period(first=period[0], last=period[1]),
+            classes=found["classes"],
+            sources=found["sources"],
+            unlabelled=found["unlabelled"],
+        )
+
+
+def _refuse_many(classes: Mapping[str, int]) -> None:
+    if len(classes) > MOST_CLASSES:
+        raise InputError(f"records may belong to at most {MOST_CLASSES:,} classes; there are more", field="class")
