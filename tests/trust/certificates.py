@@ -168,3 +168,16 @@ def changed(path, value, document=DOCUMENT):
 def resigned(path, value):
     """A certificate whose issuer signed and logged something else."""
     return logged(signed(changed(path, value, BODY)))
+
+
+FROM_SUMS = changed(
+    "evidence",
+    {
+        **BODY["evidence"],
+        "dataset_digest": "epi-parts-v1:sha-256:" + "ab" * 32,
+        "records_root": "epi-rec-parts-v1:sha-256:" + "cd" * 32,
+        "interval_method": "delta method",
+    },
+    BODY,
+)
+"""A body that was made from the sums of parts."""

@@ -9,6 +9,7 @@ from certificates import (
     BODY,
     CERTIFICATE,
     DOCUMENT,
+    FROM_SUMS,
     GOOD,
     INDEX,
     ISSUER,
@@ -131,6 +132,10 @@ CASES = {
         {"status": GOOD.replace(b'"signatures":[', b'"signatures":[{"keyid":"x","sig":"A"},')},
     ),
     "eleven bins": (resigned("evidence.covered_bins", 11), {}),
+    "from sums": (logged(signed(FROM_SUMS)), {}),
+    "from sums, drawn again": (logged(signed(changed("evidence.interval_method", "bootstrap", FROM_SUMS))), {}),
+    "half from sums": (resigned("evidence.records_root", "epi-rec-parts-v1:sha-256:" + "cd" * 32), {}),
+    "from sums of another kind": (resigned("evidence.dataset_digest", "epi-part-v1:sha-256:" + "cd" * 32), {}),
 }  # fmt: skip
 
 

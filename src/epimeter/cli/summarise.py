@@ -63,6 +63,8 @@ def summarise(
     spare(output, *files)
     if evidence and skip_damaged:
         raise InputError("evidence must cover every record: --evidence goes without --skip-damaged", field="evidence")
+    if evidence and "-" in files:
+        raise InputError("evidence must come from files, which are read twice; - is standard input", field="evidence")
     roles = dict(_pair(column, "--column") for column in columns)
     names: Any = [name for group in metrics for name in group.split(",")] or None
     bars: list[Progress] = []

@@ -44,7 +44,7 @@ def verify(
     """
     from epimeter.errors import VerificationError
     from epimeter.trust.disclosure import check_disclosure
-    from epimeter.trust.verify import NOT_PROVEN, report_matches
+    from epimeter.trust.verify import report_matches
     from epimeter.trust.verify import verify as judge
 
     moment = moment_of(at)
@@ -86,7 +86,7 @@ def verify(
             click.echo(f"  the {name} {sentence}")
         if verdict.certificate is not None:
             _summary(verdict.certificate)
-        click.echo("It does not prove " + ";\n  ".join(NOT_PROVEN) + ".")
+        click.echo("It does not prove " + ";\n  ".join(verdict.not_proven) + ".")
     raise click.exceptions.Exit(code)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from epimeter.errors import InputError
 from epimeter.readers import read
 from epimeter.scale.files import matching
 from epimeter.trust.evidence import Evidence, evidence_of, merged
@@ -34,11 +33,8 @@ def gathered(
     done
         Told the rows of each file when they are digested.
     """
-    named = list(files)
-    if "-" in named:
-        raise InputError("evidence must come from files, which are read twice; - is standard input", field="source")
     found = []
-    for path in matching(named):
+    for path in matching(files):
         table = read(path, columns=columns or None, format=format)
         found.append(evidence_of(table, at=at, assume_utc=assume_utc))
         if done is not None:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from epimeter.errors import InputError, TrustError, VerificationError
 from epimeter.trust.canonical import canonical_writer, from_base64, from_moment, to_moment
-from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent
+from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent, from_sums
 from epimeter.trust.checkpoint import LogPolicy, VerifiedCheckpoint
 from epimeter.trust.entries import issued_entry
 from epimeter.trust.envelope import UNSIGNED, Envelope, open_sealed, pae, payload_type
@@ -66,6 +66,9 @@ NOT_PROVEN = (
     "that the data are complete, representative or honestly labelled: they came from whoever submitted them",
     "that the system is safe, lawful or fit for a purpose",
     "anything about a PDF or page shown beside it, unless its digest is report_digest and was compared",
+)
+ONLY_SUMS = (
+    "that the records have these sums: the issuer saw sums and digests alone; who holds the records can compare them"
 )
 # When several things are wrong, the gravest is the verdict.
 _GRAVITY = ("INVALID", "UNTRUSTED_KEY", "NOT_LOGGED", "REVOKED", "NOT_YET_VALID", "EXPIRED", "SUSPENDED",
@@ -170,6 +173,12 @@ class Verdict:
         """0 valid, 1 invalid, 2 malformed, 3 policy, 4 status unknown."""
         return 2 if self.shown == "INVALID(malformed)" else EXITS.get(self.word, 1)
 
+    @property
+    def not_proven(self) -> tuple[str, ...]:
+        """What nobody should read into it."""
+        sums = self.certificate is not None and from_sums(self.certificate["evidence"])
+        return (*NOT_PROVEN, ONLY_SUMS) if sums else NOT_PROVEN
+
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain values."""
         return {
@@ -185,7 +194,7 @@ class Verdict:
                 for step in self.steps
             ],
             "certificate": self.certificate,
-            "not_proven": list(NOT_PROVEN),
+            "not_proven": list(self.not_proven),
         }
 
 
