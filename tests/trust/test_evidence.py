@@ -210,6 +210,34 @@ def test_evidence_that_does_not_hold_together_is_refused(tmp_path):
             unpacked(packed(replace(whole, evidence=Forged())), "x.epi")
 
 
+def test_sums_of_no_records_are_refused():
+    good = evidence(n=300, **{"class": "ab" * 150}).totals.to_dict()
+    whole, sure = good["sums"]["whole"], good["sums"]["sure"]
+    more, less = np.where(np.arange(10) == 4, 1, 0), np.where(np.arange(10) == 4, -1, 0)
+    lies = [
+        {"sums": good["sums"] | {"whole": replace(whole, count=whole.count + more)}},
+        {"sums": good["sums"] | {"whole": replace(whole, count=whole.count * 0)}},
+        {"sums": good["sums"] | {"sure": replace(sure, count=sure.count + less)}},
+        {"sums": good["sums"] | {"sure": replace(sure, prob=whole.prob)}},
+        {"sums": good["sums"] | {"sure": replace(sure, true=whole.true)}},
+        {"sums": good["sums"] | {"whole": replace(whole, count=whole.count[:5])}},
+        {"sums": good["sums"] | {"squares": good["sums"]["whole"].count}},
+        {"sums": good["sums"] | {"squares": replace(good["sums"]["squares"], units=np.asarray(301))}},
+        {"classes": {"a": 299}},
+        {"classes": {"a": 301, "b": -1}},
+        {"sources": {"human": 3}},
+        {"unlabelled": -1},
+        {"unlabelled": "many"},
+        {"period": good["period"][::-1]},
+        {"period": (1,)},
+        {"classes": 7},
+    ]
+    assert ErsTotals.from_dict(good)
+    for lie in lies:
+        with pytest.raises((InputError, TypeError, ValueError, AttributeError, IndexError)):
+            ErsTotals.from_dict(good | lie)
+
+
 def test_digests_are_those_that_the_page_describes():
     import hashlib
 

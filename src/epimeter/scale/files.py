@@ -175,7 +175,7 @@ def _evidence(part: Body) -> Evidence | None:
     found = part.facts.get("evidence")
     try:
         return None if found is None else Evidence.from_dict(found)
-    except (InputError, KeyError, TypeError, AttributeError) as fault:
+    except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
         raise ReadError(f"{part.name} holds evidence that does not hold together ({fault})") from None
 
 

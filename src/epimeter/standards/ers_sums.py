@@ -204,15 +204,43 @@ class ErsTotals:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> ErsTotals:
-        """Back from `to_dict`."""
+        """Back from `to_dict`; refused when the values contradict each other, as those of no records can."""
         period = found["period"]
-        return cls(
+        made = cls(
             sums=ErsSums(**found["sums"]),
             period=None if period is None else Period(first=period[0], last=period[1]),
             classes=found["classes"],
             sources=found["sources"],
             unlabelled=found["unlabelled"],
         )
+        made._refuse_contradictions()
+        return made
+
+    def _refuse_contradictions(self) -> None:
+        sums = self.sums
+        parts = (sums.whole, sums.unsure, sums.sure)
+        if any(part.count.shape != (BINS,) or not isinstance(part.prob, Fixed) for part in parts):
+            raise InputError(f"sums must be over {BINS} bins")
+        said = [part.prob.floats() for part in parts]
+        right = sums.whole.true.floats()
+        n = sums.n_rows
+        counted = [self.unlabelled, *(self.classes or {}).values(), *self.sources.values()]
+        held = (
+            n > 0,
+            all((part.count >= 0).all() for part in parts),
+            all(np.array_equal(part.weight.floats(), part.count) for part in parts),
+            bool((sums.unsure.count + sums.sure.count + right == sums.whole.count).all()),
+            not (sums.unsure.true.floats().any() or sums.sure.true.floats().any()),
+            all(((each >= 0) & (each <= part.count)).all() for part, each in zip(parts, said, strict=True)),
+            bool((said[1] + said[2] <= said[0] + 1e-6).all()),
+            0 <= float(sums.squares.floats()) <= n,
+            all(isinstance(count, int) and count >= 0 for count in counted),
+            self.classes is None or sum(self.classes.values()) == n,
+            sum(self.sources.values()) == n,
+            self.period is None or self.period.first <= self.period.last,
+        )
+        if not all(held):
+            raise InputError("sums must be those of some records; these contradict each other")
 
 
 def _refuse_many(classes: Mapping[str, int]) -> None:
