@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -94,12 +94,7 @@ class MeanOf(Recipe):
         return self.how
 
     def choices(self) -> dict[str, Any]:
-        keywords = {
-            name: parameter.default
-            for name, parameter in inspect.signature(self.score).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        }
-        return keywords | dict(self.bound)
+        return _keywords(self.score) | dict(self.bound)
 
     def choosing(self, **choices: Any) -> Self:
         settled = {name: _hashable(value) for name, value in (dict(self.bound) | choices).items()}
@@ -174,6 +169,16 @@ class MeanOf(Recipe):
             total = paired.binned(plain - units, weight, here, 1)[0]
             total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
         return Mean(mass, total, _exact(huge), plus, minus, view.n_rows, view.n_classes)
+
+
+@cache
+def _keywords(score: Score) -> dict[str, Any]:
+    """The parameters of a score and their defaults."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(score).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
 
 
 def _parted(view: Binary) -> list[tuple[View, int]]:
