@@ -98,7 +98,7 @@ class BinnedError:
         low, width = 0.0, theta + 4 * float(_size(self.share, self.spread, self.norm))
         for _ in range(4):  # cut into 64, four times
             width /= 64
-            inner = low + width * np.arange(1, 64)
+            inner = np.asarray(low + width * np.arange(1.0, 64.0), np.float64)
             low += width * int(np.count_nonzero(self.below(np.array([theta]), inner) < level))
         return low + width / 2
 
