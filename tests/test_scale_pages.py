@@ -97,6 +97,39 @@ def test_long_pages_flow_through_in_blocks(tmp_path, size, compression, version,
         assert np.array_equal(read(tmp_path / "x.parquet", name), values), name
 
 
+def header(n_values, size, kind=0, encoding=0):
+    """The header of a page of one of the two data kinds, by Thrift's compact protocol."""
+
+    def number(value):
+        value, made = value << 1, bytearray()
+        while value > 127:
+            made.append(value & 127 | 128)
+            value >>= 7
+        return bytes([*made, value])
+
+    sizes = b"\x15" + number(kind) + b"\x15" + number(size) + b"\x15" + number(size)
+    return sizes + b"\x2c\x15" + number(n_values) + b"\x15" + number(encoding) + b"\x15\x00\x15\x00\x00\x00"
+
+
+@pytest.mark.parametrize("n_values", [2**31, 2**60, 2**61, 2**62 - 1])
+def test_a_page_that_claims_more_values_than_there_can_be_is_broken(tmp_path, n_values):
+    values = np.array([0.25, 0.5])
+    path = tmp_path / "column"
+    for stated, fits in ((2, True), (n_values, False)):
+        path.write_bytes(header(stated, 16) + values.tobytes())
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            chunk = pages.Chunk(0, path.stat().st_size, stated, "DOUBLE", False, False)
+            column, out = pages.Column(handle, chunk, "x"), np.zeros(9)
+            if fits:
+                assert column.fill(out) == 2 and out[:2].tolist() == values.tolist()
+            else:
+                with pytest.raises(pages.Broken):
+                    column.fill(out)
+        finally:
+            os.close(handle)
+
+
 def literals(data, sizes):
     """Snappy data of stretches as they stand, of these sizes."""
     made, at = bytearray(), 0

@@ -264,7 +264,7 @@ def _open(window, page, codes, entries, width, state, header, packed, nullable, 
         state[NEED] = min(2 * (end - at) + 64, LONGEST_HEADER)
         return BROKEN if state[WHOLE] or end - at >= LONGEST_HEADER else MORE
     size, length, kind = header[SIZE], header[COMPRESSED_SIZE], header[KIND]
-    if size < 0 or size > LARGEST_PAGE or length < 0 or length > LARGEST_PAGE:
+    if not (0 <= size <= LARGEST_PAGE and 0 <= length <= LARGEST_PAGE and 0 <= header[VALUES] <= LARGEST_PAGE):
         return BROKEN
     flows = kind in (_DATA, _DATA_2) and header[ENCODING] == _PLAIN and not (boolean or words)
     wanted = min(length, np.int64(2 * PACKED_BLOCK)) if flows else length
