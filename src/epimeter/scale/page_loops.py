@@ -175,21 +175,25 @@ def fill(window, page, codes, dictionary, entries, out, octets, want, state, hea
             continue
         done, cursor = state[FILLED], state[CURSOR]
         count = min(want - done, state[PAGE])
+        some = codes[cursor : cursor + count]
         if state[CODED] and boolean:
-            for i in range(count):
-                octets[done + i] = codes[cursor + i]
+            copy(some, octets[done : done + count])
         elif words:
-            for i in range(count):
-                out[done + i] = codes[cursor + i]
+            copy(some, out[done : done + count])
         elif state[CODED]:
-            for i in range(count):
-                out[done + i] = dictionary[codes[cursor + i]]
+            _looked_up(some, dictionary, out[done : done + count])
         else:
             _unpack(page[state[START] :], cursor, octets[done : done + count])
         state[FILLED] += count
         state[CURSOR] += count
         state[PAGE] -= count
     return DONE
+
+
+@njit(nogil=True, cache=True)
+def _looked_up(codes, dictionary, out):  # type: ignore[no-untyped-def]
+    for i in range(len(codes)):
+        out[i] = dictionary[np.uint32(codes[i])]
 
 
 @njit(nogil=True, cache=True)
