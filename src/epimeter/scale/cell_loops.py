@@ -3,7 +3,7 @@
 
 Cells are written in no order, so what counts is how much memory they take. While rows of one slice come in long runs
 their number and their sum in a cell share one word (18 bits and 46), and of cells that are known to hold different
-confidences only a flag is read: 1.3 MB instead of 3. Before a word could run over it is added to the wide table.
+confidences only a flag is read: 1.3 MB instead of 3. Before a word could run over, all are added to the wide table.
 """
 
 from __future__ import annotations
@@ -54,6 +54,15 @@ def add_packed(true, prob, packed, mixed, only):  # type: ignore[no-untyped-def]
                 elif only[home] != p:
                     only[home] = MIXED
                     mixed[home] = 1
+
+
+@njit(nogil=True, cache=True)
+def fullest(packed):  # type: ignore[no-untyped-def]
+    """The most rows that a word holds."""
+    most = np.uint64(0)
+    for k in range(len(packed)):
+        most = max(most, packed[k])
+    return most >> np.uint64(_SHIFT)
 
 
 @njit(nogil=True, cache=True)

@@ -20,6 +20,7 @@ class Packed:
     def __init__(self) -> None:
         self.slot = -1
         self.rows = 0
+        """Rows that the fullest word may hold."""
         self.words = np.zeros(0, np.uint64)
         self.mixed = np.zeros(0, np.uint8)
 
@@ -27,8 +28,12 @@ class Packed:
         """Add rows of one slice, as many at a time as the words have room for."""
         begin = 0
         while begin < len(prob):
-            if slot != self.slot or self.rows >= cell_loops.MOST_PACKED:
+            if slot != self.slot:
                 self.spill(table)
+            elif self.rows >= cell_loops.MOST_PACKED:
+                self.rows = int(cell_loops.fullest(self.words))  # mostly few: rows spread over many words
+                if self.rows > cell_loops.MOST_PACKED // 2:
+                    self.spill(table)
             if self.slot < 0:
                 self.slot = slot
                 self.words = self.words if len(self.words) else np.zeros(2 * CELLS, np.uint64)
