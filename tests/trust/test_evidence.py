@@ -210,6 +210,12 @@ def test_evidence_that_does_not_hold_together_is_refused(tmp_path):
             unpacked(packed(replace(whole, evidence=Forged())), "x.epi")
 
 
+def test_evidence_of_other_rows_than_the_summary_is_refused(tmp_path):
+    other = replace(ledger(tmp_path / "x.parquet", n=500), evidence=evidence(n=400))
+    with pytest.raises(ReadError, match="there are 500 rows and evidence of 400"):
+        unpacked(packed(other), "x.epi")
+
+
 def test_sums_of_no_records_are_refused():
     good = evidence(n=300, **{"class": "ab" * 150}).totals.to_dict()
     whole, sure = good["sums"]["whole"], good["sums"]["sure"]
