@@ -160,7 +160,7 @@ def _together(bodies: Sequence[Body]) -> Ledger:
         rows, low, high = (stack.value(fact) for fact in facts)
         made = {head.recipes[word]: collapsed(stack.value(shape), n) for word, shape in totals}
         shares[value] = Share(int(rows.sum()), float(low.min()), float(high.max()), made)
-    made = Ledger(
+    whole = Ledger(
         head.plan,
         shares,
         head.n_classes,
@@ -169,12 +169,12 @@ def _together(bodies: Sequence[Body]) -> Ledger:
         dict(bodies[0].facts["source"]),
         joined_evidence([_evidence(part) for part in bodies]),
     )
-    if made.evidence is not None and made.evidence.totals.sums.n_rows != made.n_rows:
+    if whole.evidence is not None and whole.evidence.totals.sums.n_rows != whole.n_rows:
         raise ReadError(
             f"{', '.join(part.name for part in bodies[:3])} must hold evidence of the rows that were summarised; there are "
-            f"{made.n_rows:,} rows and evidence of {made.evidence.totals.sums.n_rows:,}"
+            f"{whole.n_rows:,} rows and evidence of {whole.evidence.totals.sums.n_rows:,}"
         )
-    return made
+    return whole
 
 
 def _evidence(part: Body) -> Evidence | None:
