@@ -171,7 +171,10 @@ class Smoothed:
         place = self.points * cells
         cell = np.minimum(place.astype(np.int64), cells - 1)
         inside = place - cell - 0.5
-        moments = [np.bincount(cell, weights=self.residual * inside**k, minlength=cells) for k in range(4)]
+        moments, weight = [], self.residual
+        for _ in range(4):  # weighted by the powers 0 to 3 of the place inside a cell
+            moments.append(np.bincount(cell, weights=weight, minlength=cells))
+            weight = weight * inside
         self.coefficients, self.finest = cosine_means(np.stack(moments), cells // 20), _STEPS / cells
 
     def _apart(self, scale: float) -> bool:

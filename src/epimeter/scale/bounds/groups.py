@@ -54,6 +54,16 @@ class Groups:
     @classmethod
     def of(cls, cells: CellTotals, share: tuple[float, float] = (1.0, 1.0)) -> Groups:
         """The points of the cells; residuals of outcome 0 and 1 are multiplied by their share."""
+        known = cells.__dict__.setdefault(
+            "groups", {}
+        )  # remembered with the cells: several errors read the same points
+        if share not in known:
+            known[share] = cls._of(cells, share)
+        found: Groups = known[share]
+        return found
+
+    @classmethod
+    def _of(cls, cells: CellTotals, share: tuple[float, float]) -> Groups:
         pure = cells.pure
         points, residuals, spreads, sizes, rows = [], [], [], [], []
         joined = np.zeros(int(pure.sum()))
