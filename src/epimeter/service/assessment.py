@@ -35,12 +35,12 @@ from epimeter.standards.ers import (
     ers_score,
     wrong_answers,
 )
+from epimeter.standards.ers_sums import THRESHOLD
 from epimeter.standards.onto42001 import FROM_ERS, onto_evaluate
 from epimeter.standards.onto42001 import LEVEL_NAMES as ONTO_LEVELS
 from epimeter.standards.records import Records
 from epimeter.summaries.travel import to_bytes
 
-THRESHOLD = 0.7
 MUCH_UNLABELLED = 0.2
 
 
