@@ -232,7 +232,7 @@ class ErsTotals:
             bool((sums.unsure.count + sums.sure.count + right == sums.whole.count).all()),
             not (sums.unsure.true.floats().any() or sums.sure.true.floats().any()),
             all(((each >= 0) & (each <= part.count)).all() for part, each in zip(parts, said, strict=True)),
-            bool((said[1] + said[2] <= said[0] + 1e-6).all()),
+            bool((said[1] + said[2] <= said[0] * (1 + 1e-12)).all()),
             0 <= float(sums.squares.floats()) <= n,
             all(isinstance(count, int) and count >= 0 for count in counted),
             self.classes is None or sum(self.classes.values()) == n,
