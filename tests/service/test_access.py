@@ -36,7 +36,8 @@ def test_without_a_key_and_with_a_wrong_one_the_answer_is_401(service):
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"] == "Bearer"
         assert nobody.get("/v1/usage", params={"x-api-key": service.admin_key}).status_code == 401
-    for wrong in ("", "onto_", new_key().text, service.admin_key[:-1] + "0", service.admin_key + "x", "é"):
+    last = "1" if service.admin_key.endswith("0") else "0"
+    for wrong in ("", "onto_", new_key().text, service.admin_key[:-1] + last, service.admin_key + "x", "é"):
         with service.client() as nobody:
             answer = nobody.get("/v1/usage", headers={"x-api-key": wrong.encode()})
             assert answer.status_code == 401, wrong
