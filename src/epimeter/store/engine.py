@@ -8,6 +8,7 @@ PostgreSQL locks rows; a transaction that lost a race is begun again by `Store.w
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -122,14 +123,23 @@ def _pragma(connection: Connection, words: str) -> None:
 
 def _prepare(raw: Any, _: Any) -> None:
     raw.isolation_level = None  # the driver must not begin transactions of its own accord
-    for words in (
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        f"busy_timeout = {PATIENCE_MS}",
-        "foreign_keys = 1",
-        "recursive_triggers = 1",
-    ):
+    raw.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+    _write_ahead(raw)
+    for words in ("synchronous = NORMAL", "foreign_keys = 1", "recursive_triggers = 1"):
         raw.execute(f"PRAGMA {words}")
+
+
+def _write_ahead(raw: Any) -> None:
+    """Have the file keep a write-ahead log. A new file is told so by whoever comes first; SQLite lets nobody wait for that."""
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while True:
+        try:
+            raw.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as fault:
+            if "locked" not in str(fault) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:
