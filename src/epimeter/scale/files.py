@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -201,14 +201,15 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, str]:
         return file.read(), name
 
 
-def merged_files(paths: Sequence[str | os.PathLike[str]]) -> Ledger:
-    """The ledger of many files."""
+def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], None] | None = None) -> Ledger:
+    """The ledger of many files; `mind` is told what is lost by merging them."""
     if not paths:
         raise ReadError("merging needs at least one summary; none was named")
     _refuse_twice(paths)
     whole: Ledger | None = None
     first: Body | None = None
     digests: list[bytes] = []
+    evident = 0
     for start in range(0, len(paths), TOGETHER):
         alike: dict[int, list[Body]] = {}
         for path in paths[start : start + TOGETHER]:
@@ -218,9 +219,12 @@ def merged_files(paths: Sequence[str | os.PathLike[str]]) -> Ledger:
                 _refuse_other_recipes(first, part)
             alike.setdefault(id(part.head), []).append(part)
             digests.append(part.digest)
+            evident += "evidence" in part.facts
         some = [_together(bodies) for bodies in alike.values()]
         whole = joined(some if whole is None else [whole, *some])
     assert whole is not None
+    if mind is not None and 0 < evident < len(paths):
+        mind(f"no evidence for a certificate: only {evident:,} of the {len(paths):,} summaries have some")
     name = whole.source.get("name") if len(paths) == 1 else f"{len(paths):,} summaries"
     return replace(whole, source=whole.source | {"name": name, "summary": digest_of(digests)})
 
