@@ -2,16 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
-.PHONY: demo test slow endurance lint format clean generate
+.PHONY: demo test slow endurance lint format clean generate wheels
 
-$(VENV)/.demo: pyproject.toml
+$(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing epimeter into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
 	@touch $@
 
-$(VENV)/.test: pyproject.toml
+$(VENV)/.test: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing epimeter with its test extras into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
@@ -43,5 +44,13 @@ generate: $(VENV)/.test
 	$(BIN)/python -m epimeter.generate
 	$(BIN)/python -m epimeter.standards.conformance
 
+# Wheels for Linux on both kinds of processor, whatever this machine is: zig compiles for the other one.
+wheels:
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	EPIMETER_TARGET=x86_64-linux-gnu.2.17 $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	EPIMETER_TARGET=aarch64-linux-gnu.2.17 $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	@ls dist/*.whl
+
 clean:
+	rm -f src/epimeter/core/_native.abi3.so
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -62,12 +62,15 @@ def _written(values: NDArray[Any], kind: str) -> NDArray[Any]:
 
 @cache
 def code_digest() -> str:
-    """The digest of the version and of every file of the installed package, in hex."""
+    """The digest of the version and of every file of the installed package, in hex.
+
+    The C core counts by its source, as everything else does: compiled, it is other bytes on every machine.
+    """
     root = Path(__file__).parent.parent
     paths = sorted(
         path.relative_to(root).as_posix()
         for path in root.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".so", ".pyd")
     )
     lines = [f"{path}, {hashlib.sha256((root / path).read_bytes()).hexdigest()}" for path in paths]
     return hashlib.sha256("\n".join([__version__, *lines]).encode()).hexdigest()
