@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from epimeter.cli import main
+from epimeter.cli import epimeter
 
 FIRST = Path(__file__).parent / "first"
 FINGERPRINT = "c2ea77846f39203aaa4a4df3b4559878cc818aa8ca4c3d4f365383e0b1534cbb"
 
 
 def typed(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
+    return CliRunner().invoke(epimeter, [str(word) for word in words])
 
 
 def test_the_certificate_verifies():
