@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from epimeter.readers.assembly import joined, tables
+import numpy as np
+
+from epimeter.readers.assembly import joined, settled, tables
 from epimeter.readers.block import Blocks
 from epimeter.readers.roles import detect
 from epimeter.readers.table import Table
 
-__all__ = ["Table", "batches", "read"]
+__all__ = ["Table", "arrivals", "batches", "read"]
 
 ROWS = 1 << 20
 BYTES_A_ROW = 32
@@ -61,6 +64,21 @@ def batches(
         Rows a table, about: text is cut by its bytes, Arrow files at the batches they were written in.
     """
     yield from tables(_blocks(source, columns, format, max(1, rows)))
+
+
+def arrivals(
+    source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
+) -> Iterator[Table]:
+    """Read a source piece by piece with the rows whose outcome is not known yet; `awaiting` says which they are.
+
+    Parameters
+    ----------
+    source, columns, format, rows
+        As for `batches`.
+    """
+    for block in _blocks(source, columns, format, max(1, rows)):
+        table, unlabelled = settled(block)
+        yield replace(table, awaiting=np.zeros(table.n_rows, bool) if unlabelled is None else unlabelled)
 
 
 def _blocks(source: Any, columns: Mapping[str, str] | None, format: str | None, rows: int | None) -> Blocks:

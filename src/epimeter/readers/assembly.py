@@ -45,7 +45,13 @@ def tables(blocks: Iterator[Block]) -> Iterator[Table]:
 
 
 def table(block: Block) -> Table:
-    """One block as a table."""
+    """The labelled rows of one block."""
+    made, unlabelled = settled(block)
+    return made if unlabelled is None else made.take(~unlabelled)
+
+
+def settled(block: Block) -> tuple[Table, Mask]:
+    """One block as a table of all its rows, and which of them have no outcome."""
     roles = block.roles.columns
     columns: dict[str, Any] = {}
     class_names = block.roles.class_names
@@ -75,6 +81,8 @@ def table(block: Block) -> Table:
     for role, field in WORDS.items():
         if role in roles:
             columns[field] = words(block, roles[role][0])
+    if "slice" in roles:
+        columns["slices"] = np.stack([words(block, name).astype(object) for name in roles["slice"]], axis=1)
     if "id" in roles:
         columns["id"] = identities(block, roles["id"][0])
     columns["timestamp"], columns["zoneless"], notes = _timestamp(block)
@@ -92,7 +100,7 @@ def table(block: Block) -> Table:
         notes=notes,
         **columns,
     )
-    return made if unlabelled is None else made.take(~unlabelled)
+    return made, unlabelled
 
 
 def _refuse_missing(block: Block, name: str, gone: Mask, unlabelled: Mask) -> None:

@@ -30,6 +30,7 @@ FURTHER = {
     "category": ("category", "unknown_category"),
     "class": ("class", "class_name"),
     "features": ("features", "embedding", "embeddings"),
+    "slice": (),
 }
 """Roles that are no part of every table, with the names that say them."""
 
@@ -139,7 +140,7 @@ def _said(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[s
             if role in ("confidence", "probabilities", "label"):
                 raise ReadError(f"the column of {key} must be named; got an empty name", field=key)
             said[role] = ()
-        elif role in ("probabilities", "features"):
+        elif role in ("probabilities", "features", "slice"):
             said[role] = _several(names, wanted, key, source)
         else:
             said[role] = (_one(names, wanted, key, source),)

@@ -37,6 +37,10 @@ class Table:
         Which source column served each role.
     unlabelled
         Rows left out because their outcome is missing (ERS 3.2, decision C-13).
+    slices
+        Words of the columns that the caller slices by, one column each; None where there are none.
+    awaiting
+        Rows whose outcome is not known yet, where they were asked for (`arrivals`); their label says nothing.
     rows, numbering
         Where row i stood: its line in a text file, from 1, else its row in the source, from 0.
     metadata
@@ -62,6 +66,8 @@ class Table:
     detected: NDArray[np.bool_] | None = None
     category: NDArray[Any] | None = None
     class_of: NDArray[Any] | None = None
+    slices: NDArray[Any] | None = None
+    awaiting: NDArray[np.bool_] | None = None
     zoneless: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     unlabelled: int = 0
@@ -112,6 +118,8 @@ COLUMNS = (
     "detected",
     "category",
     "class_of",
+    "slices",
+    "awaiting",
 )
 """The fields of a table that hold one entry a row, `rows` aside."""
 assert set(COLUMNS) < {f.name for f in fields(Table)}
