@@ -110,7 +110,7 @@ def test_evidence_is_the_weighted_mean_of_the_sums():
     known = reference()
     weights = log_weights(known)
     assert log_mean(np.full(weights.shape, 2.5), weights) == pytest.approx(2.5)
-    assert log_mean(np.full(weights.shape, -np.inf), weights) < -1e200
+    assert log_mean(np.full(weights.shape, -np.inf), weights) == -np.inf
 
 
 def test_the_sequence_from_totals_is_the_one_from_rows():

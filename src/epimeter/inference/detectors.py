@@ -135,9 +135,7 @@ def onward(log_sum: Floats, log_e: Floats) -> Floats:
 
 def log_mean(log_sum: Floats, weights: Floats) -> Floats:
     """Log of the weighted mean over ranges, sides and bets: the evidence of one slice."""
-    total = log_sum + weights
-    top = np.maximum(total.max(axis=(-3, -2, -1), keepdims=True), -1e300)
-    return np.asarray(np.log(np.exp(total - top).sum(axis=(-3, -2, -1))) + top[..., 0, 0, 0])
+    return np.asarray(np.logaddexp.reduce(log_sum + weights, axis=(-3, -2, -1)))
 
 
 @dataclass(frozen=True)
