@@ -34,6 +34,7 @@ class Service:
     url: str = ""
     admin_url: str = ""
     admin_key: str = ""
+    said: list = field(default_factory=list)
 
     def start(self):
         settings = {
@@ -64,7 +65,9 @@ class Service:
         return self
 
     def _come_up(self):
+        self.said = []
         for line in self.process.stdout:
+            self.said.append(line.strip())
             if found := re.search(r"onto_live_\w+", line):
                 self.admin_key = found[0]
             if found := re.search(r"serves (\S+)  metrics (\S+)/metrics", line):

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.outputs import in_a_folder, spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
@@ -17,14 +17,6 @@ from epimeter.errors import InputError
 
 if TYPE_CHECKING:
     from epimeter.trust.evidence import Evidence
-
-FOLDER = click.option(
-    "--issuer",
-    "folder",
-    type=click.Path(exists=True, file_okay=False),
-    default=lambda: os.environ.get("EPIMETER_ISSUER", "."),
-    help="Folder of the issuer, made by epimeter keys init; by default $EPIMETER_ISSUER.",
-)
 
 
 def subject_options(command: Any) -> Any:
@@ -122,7 +114,6 @@ def certify(
     from epimeter.trust.assessing import assess, assess_evidence
     from epimeter.trust.certificate import Subject
     from epimeter.trust.key_file import write_whole
-    from epimeter.trust.registry import Registry
 
     spare(output, file, report)
     in_a_folder(output)  # a certificate once issued is not taken back
@@ -134,7 +125,7 @@ def certify(
         domain=domain,
         digests=tuple(digest.lower() for digest in digests),
     )
-    with Registry(folder) as registry:
+    with opened(folder, at) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
         if is_summary(file):
             if columns or assume_utc:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from epimeter.cli.issuer import opened
 from epimeter.cli.outputs import spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import content_of, moment_of
@@ -35,7 +36,6 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
     from epimeter.trust.credential import credential
     from epimeter.trust.envelope import UNSIGNED
     from epimeter.trust.key_file import write_whole
-    from epimeter.trust.registry import Registry
     from epimeter.trust.shape import check_shape
     from epimeter.trust.statement import sign_statement, to_envelope
     from epimeter.trust.strict_json import load_json
@@ -52,7 +52,7 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
         if folder is None:
             raise click.UsageError(f"--as {kind} signs anew: give the issuer's folder with --issuer")
         at = moment_of(None)
-        with Registry(folder) as registry:
+        with opened(folder, at) as registry:
             signer = registry.signers(passphrase(passphrase_file), at).issuer
             issued = load_json(registry.certificate(body["certificate"]["id"]))
             if any(issued[name] != content for name, content in body.items()):

@@ -50,17 +50,29 @@ def init(folder: str, issuer: str, origin: str | None, root_keys: str | None, pa
 
 @keys.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("role", type=click.Choice(["issuer", "log", "status"]))
+@click.argument("role", type=click.Choice(["issuer", "log", "status"]), required=False)
 @click.option("--root-keys", type=click.Path(exists=True, file_okay=False), help="Folder of the root key.")
 @passphrase_option
-def rotate(folder: str, role: str, root_keys: str | None, passphrase_file: str | None) -> None:
-    """Give the key of a ROLE a successor; the old one stays valid for a week, and proves what it signed."""
-    from epimeter.trust.succession import newest_root
+def rotate(folder: str, role: str | None, root_keys: str | None, passphrase_file: str | None) -> None:
+    """Give the key of a ROLE a successor; the old one stays valid for a week, and proves what it signed.
+
+    Without a ROLE every key that has ended, or ends within 30 days, gets one.
+    """
+    from epimeter.trust.succession import endings, newest_root, rotate_due
     from epimeter.trust.succession import rotate as succeed
 
-    key_id = succeed(Path(folder), role, passphrase(passphrase_file), moment_of(None), root_folder=root_keys)
-    root = newest_root(Path(folder))
-    click.echo(f"key {key_id} is the new key of the role {role}")
+    place, secret, at = Path(folder), passphrase(passphrase_file), moment_of(None)
+    if role is None:
+        done = rotate_due(place, secret, at, root_folder=root_keys)
+        for sentence in done:
+            click.echo(sentence)
+        if not done:
+            click.echo(f"no key is due; {endings(place)[0].sentence(at)}")
+            return
+    else:
+        key_id = succeed(place, role, secret, at, root_folder=root_keys)
+        click.echo(f"key {key_id} is the new key of the role {role}")
+    root = newest_root(place)
     click.echo(f"trust root version {root.version}, fingerprint {root.fingerprint}")
 
 
@@ -96,7 +108,8 @@ def _print(root: TrustRoot, as_json: bool) -> None:
     rows = []
     for record in root.ring:
         shown = NoteKey(record.name, record.public).to_vkey() if record.name else to_base64(record.public.raw)
-        state = "in force until " + to_moment(record.valid_until)
+        ended = record.valid_until <= moment_of(None)
+        state = f"{'expired' if ended else 'in force until'} {to_moment(record.valid_until)}"
         if record.revoked is not None:
             state = f"{record.revoked.reason} at {to_moment(record.revoked.at)}"
         rows.append({"role": record.role, "id": record.id, "key": shown, "state": state})

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from epimeter.cli.certify import FOLDER
+from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import content_of, moment_of, trust_of, trust_options
 
@@ -82,10 +82,9 @@ def monitor(place: str, memory: str, status: str | None, **whom: Any) -> None:
 def publish(folder: str, target: str, passphrase_file: str | None) -> None:
     """Write tiles, checkpoint, a fresh status list, trust root and key set into TARGET, for any web server to serve."""
     from epimeter.trust.publishing import publish as put_out
-    from epimeter.trust.registry import Registry
 
     at = moment_of(None)
-    with Registry(folder) as registry:
+    with opened(folder, at) as registry:
         registry.renew_status(registry.signers(passphrase(passphrase_file), at), at)
         written = put_out(registry, target, at)
         click.echo(f"wrote {written} files to {target}; the log has {registry.log.size:,} entries")

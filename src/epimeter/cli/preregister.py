@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import click
 
-from epimeter.cli.certify import FOLDER, subject_options
+from epimeter.cli.certify import subject_options
+from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 
@@ -32,7 +33,6 @@ def preregister(
     """Log a promise about an evaluation to come; epimeter certify --registration ID keeps it."""
     from epimeter.trust.certificate import Subject
     from epimeter.trust.registration import Plan
-    from epimeter.trust.registry import Registry
 
     at = moment_of(None)
     subject = Subject(
@@ -43,6 +43,6 @@ def preregister(
         digests=tuple(digest.lower() for digest in digests),
     )
     plan = Plan(aim=aim, data_source=data_source, least_records=least_records)
-    with Registry(folder) as registry:
+    with opened(folder, at) as registry:
         identity = registry.preregister(subject, plan, registry.signers(passphrase(passphrase_file), at), at)
         click.echo(f"{identity}: entry {registry.registration(identity)[0]} of the log {registry.log.origin}")

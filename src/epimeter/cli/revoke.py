@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from epimeter.cli.certify import FOLDER
+from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 
@@ -20,9 +20,7 @@ from epimeter.cli.trusted import moment_of
 @passphrase_option
 def revoke(identity: str, folder: str, reason: str, word: str, passphrase_file: str | None) -> None:
     """Revoke, suspend or restore the certificate ID: a log entry and a new status list, in one transaction."""
-    from epimeter.trust.registry import Registry
-
     at = moment_of(None)
-    with Registry(folder) as registry:
+    with opened(folder, at) as registry:
         registry.set_status(identity, word, reason, registry.signers(passphrase(passphrase_file), at), at)
         click.echo(f"{identity} is {word}; status list version {registry.statuses().version}, {folder}/status/1.json")

@@ -109,6 +109,8 @@ def _watch(gauges: Gauges, app: FastAPI, store: Store) -> None:
     gauges.watch("evaluations_active", lambda: counted(stored.active))
     gauges.watch("streams_open", lambda: float(app.state.seats.count))
     gauges.watch("log_size", lambda: float(app.state.ledger.registry.log.size))
+    for role in ("issuer", "status", "log", "root"):
+        gauges.watch(f"{role}_key_days_left", lambda role=role: app.state.ledger.days_left(role))  # type: ignore[misc]
 
 
 def create_admin(gauges: Gauges) -> FastAPI:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,15 +24,16 @@ from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import Subject
 from epimeter.trust.checkpoint import Checkpoint, verify_checkpoint
 from epimeter.trust.entries import log_entry, system_digest
+from epimeter.trust.key_store import KeyStore
 from epimeter.trust.log import Log
 from epimeter.trust.registration import Plan, kept
 from epimeter.trust.registry import Registry, Signers
 from epimeter.trust.status_list import StatusList
+from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due
 from epimeter.trust.verify import Trust, Verdict, verify
 
-SIGNERS_LIFE = 300.0
-"""How long opened keys are used before the ring is looked at again."""
 ROUND = 500
+_Rings = tuple[tuple[int, int, int], ...]
 
 
 class Ledger:
@@ -44,17 +45,31 @@ class Ledger:
         Where keys, logs and certificates are; made on the first start.
     issuer
         The address under which others reach this registry.
+    ahead
+        How long before the end of a key it gets a successor; zero leaves it to the operator.
+    root_folder
+        Where the root key lies, which signs every rotation.
     """
 
-    def __init__(self, folder: Path, issuer: str, passphrase: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        issuer: str,
+        passphrase: str,
+        *,
+        ahead: timedelta = AHEAD,
+        root_folder: str | None = None,
+    ) -> None:
         self.folder, self._passphrase = folder, passphrase
+        self._ahead, self._root_folder = ahead, root_folder
         with alone(folder.with_name(f"{folder.name}.lock")):
             if not folder.exists():
                 _make(folder, issuer, passphrase)
         self.registry = Registry(folder)
         self.audit = Log(folder / "audit.db")
         self._lock = threading.Lock()
-        self._signers: tuple[float, Signers] | None = None
+        self._signers: tuple[_Rings, datetime, Signers] | None = None
+        self._endings: tuple[_Rings, tuple[Ending, ...]] | None = None
         self._statuses: tuple[float, StatusList] | None = None
 
     def close(self) -> None:
@@ -64,11 +79,67 @@ class Ledger:
 
     @property
     def signers(self) -> Signers:
-        """The private keys in force; opening one takes a quarter of a second, so they are kept for a while."""
+        """The private keys in force; opening one takes a quarter of a second, so they are kept until the rings change."""
         with self._lock:
-            if self._signers is None or time.monotonic() - self._signers[0] > SIGNERS_LIFE:
-                self._signers = (time.monotonic(), self.registry.signers(self._passphrase, _now()))
-            return self._signers[1]
+            rings, at = self._rings(), _now()
+            if self._signers is None or self._signers[0] != rings or self._signers[1] <= at:
+                signers = self.registry.signers(self._passphrase, at)
+                ids = {one.public.id for one in (signers.issuer, signers.log, signers.status)}
+                end = min(record.end for record in self.registry.root().ring if record.id in ids)
+                self._signers = (rings, end, signers)
+            return self._signers[2]
+
+    def _rings(self) -> _Rings:
+        """What changes when keys do, here or by a command beside the service."""
+        stats = [(self.folder / name).stat() for name in ("keys/ring.json", "trust-root.json")]
+        return tuple((one.st_mtime_ns, one.st_ino, one.st_size) for one in stats)
+
+    def endings(self) -> tuple[Ending, ...]:
+        """When each role runs out of keys, the earliest first."""
+        with self._lock:
+            rings = self._rings()
+            if self._endings is None or self._endings[0] != rings:
+                self._endings = (rings, endings(self.folder))
+            return self._endings[1]
+
+    def rotate_due(self) -> tuple[str, ...]:
+        """Give the keys that are due a successor; one sentence for each, none when none is due.
+
+        Where the root key lies elsewhere nothing can be done: `key_warning` tells.
+        """
+        at = _now()
+        due = [one for one in self.endings() if one.role in SIGNING and one.at <= at + self._ahead]
+        roots = KeyStore(self._root_folder or self.folder / "root")
+        if not due or not self._ahead or not roots.ring.keys("root"):
+            return ()
+        return rotate_due(self.folder, self._passphrase, at, ahead=self._ahead, root_folder=self._root_folder)
+
+    def schedule(self) -> dict[str, Any]:
+        """The plan that the settings make: when each signing key ends, and from when it gets a successor."""
+        return {
+            one.role: {
+                "key_id": one.key_id,
+                "valid_until": to_moment(one.at),
+                "rotated_from": to_moment(one.at - self._ahead) if self._ahead else None,
+            }
+            for one in self.endings()
+            if one.role in SIGNING
+        }
+
+    def days_left(self, role: str) -> float:
+        """Days until the last key of a role ends; negative when it has."""
+        (end,) = (one.at for one in self.endings() if one.role == role)
+        return (end - _now()) / timedelta(days=1)
+
+    def key_warning(self) -> str:
+        """`ok`, or which keys end within two weeks: a fault once one has ended."""
+        at = _now()
+        soon = [one for one in self.endings() if one.at <= at + WARNING]
+        if not soon:
+            return "ok"
+        advice = f"run: epimeter keys rotate {self.folder}"
+        word = "fault" if soon[0].at <= at else "warning"
+        return f"{word}: {'; '.join(one.sentence(at) for one in soon)}; {advice}"
 
     def check(self) -> str:
         """Raise unless the keys can be opened and the newest checkpoint is signed by the one that the trust root names."""

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import uvicorn
@@ -60,12 +61,21 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             if not store.postgres:
                 with store.writing() as db:
                     leases.lapse(db)
-            ledger = Ledger(settings.folder / "registry", settings.address, secrets.passphrase)
+            ledger = Ledger(
+                settings.folder / "registry",
+                settings.address,
+                secrets.passphrase,
+                ahead=timedelta(days=settings.rotate_keys_days),
+                root_folder=settings.root_keys,
+            )
             if settings.issuer not in (None, ledger.registry.issuer):
                 raise SettingsError(
                     f"issuer stands in certificates and cannot be changed; {settings.folder} is of {ledger.registry.issuer}"
                 )
+            for sentence in ledger.rotate_due():
+                say(sentence)
             ledger.check()
+            ledger.renew_status()  # after a long sleep the last list has had its time
             warm(settings)
             with alone(settings.folder / "first.lock"):
                 key = admin_key(store, secrets, anew=new_admin_key)

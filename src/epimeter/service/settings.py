@@ -70,6 +70,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Longest pause within a body."""
     body_time: Seconds = 300.0
     """Longest time for a whole body."""
+    rotate_keys_days: Annotated[int, msgspec.Meta(ge=0, le=60)] = 30
+    """Days before the end of an issuer, status or log key at which it gets a successor; 0 leaves it to the operator. Issuer and
+    status keys live 90 days, so by default they are rotated every 60; the old one holds for another week."""
+    root_keys: str | None = None
+    """Folder of the root key, which signs every rotation; by default `registry/root` in the data folder."""
     keep_rows_days: Whole = 30
     """How long the rows of an evaluation that may become a certificate are kept."""
     signal_period: Seconds = 60.0

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from epimeter.errors import EpimeterError
 from epimeter.service import acceptance, signal, webhooks
 from epimeter.service.access import Uses
 from epimeter.service.gauges import Gauges
@@ -117,6 +118,7 @@ class Crew:
         signal.make(self._store, self._ledger, self._day, self._settings.signal_period)
         carried = self.carry()
         self._uses.write(self._store)
+        self.tend()
         if time.monotonic() - self._tidied > TIDY or not self._tidied:
             self._tidied = time.monotonic()
             self.tidy()
@@ -133,10 +135,19 @@ class Crew:
                 journal.carried(db, places)
         return len(rows) == ROUND
 
-    def tidy(self) -> None:
-        """Forget what has had its time; renew the status list."""
-        signal.finish(self._store, self._ledger)
+    def tend(self) -> None:
+        """Rotate the keys and renew the status list when their time has come by the clock on the wall."""
+        try:
+            for sentence in self._ledger.rotate_due():
+                log.warning("keys: %s", sentence)
+                self._gauges.count("key_rotations")
+        except EpimeterError as fault:  # readiness tells that keys run out; the rest of the round goes on
+            log.error("keys are due and could not be rotated: %s", fault)
         self._ledger.renew_status()
+
+    def tidy(self) -> None:
+        """Forget what has had its time."""
+        signal.finish(self._store, self._ledger)
         at = now()
         with self._store.writing() as db:
             idempotency.forget(db, at)

@@ -170,8 +170,17 @@ class KeyRing:
         """The key to sign with: of those in force, the newest."""
         able = [record for record in self.records if record.role == role and record.can_sign(at)]
         if not able:
-            raise KeyStoreError(f"no key of the role {role} is in force at {to_moment(at)}; add or rotate one")
+            ends = [record.end for record in self.records if record.role == role]
+            last = f"; the last one ended {to_moment(max(ends))}" if ends else ""
+            raise KeyStoreError(f"no key of the role {role} is in force at {to_moment(at)}{last}; add or rotate one")
         return max(able, key=lambda record: record.valid_from)
+
+    def newest(self, role: str) -> KeyRecord:
+        """The key of a role that came last, in force or not."""
+        records = [record for record in self.records if record.role == role]
+        if not records:
+            raise KeyStoreError(f"no key of the role {role} is in the ring; add one")
+        return max(records, key=lambda record: record.valid_from)
 
     def add(
         self,
@@ -196,10 +205,15 @@ class KeyRing:
         life: timedelta | None = None,
         overlap: timedelta = OVERLAP,
     ) -> KeyRing:
-        """The ring with a successor for the key that signs now, which stays valid for the overlap."""
-        old = self.signing(role, at)
-        shortened = replace(old, valid_until=min(old.valid_until, at + overlap))
-        return self._with(shortened).add(public, role, at, life=life, name=old.name)
+        """The ring with a successor for the keys that sign now, which stay valid for the overlap.
+
+        A ring whose keys of the role have all ended gets a successor too: what they signed in their time stays good.
+        """
+        name, ring = self.newest(role).name, self
+        for old in self.records:
+            if old.role == role and old.can_sign(at):
+                ring = ring._with(replace(old, valid_until=min(old.valid_until, at + overlap)))
+        return ring.add(public, role, at, life=life, name=name)
 
     def retire(self, key_id: str, at: datetime) -> KeyRing:
         """The ring in which that key signs nothing from `at` on; what it signed before stays good."""

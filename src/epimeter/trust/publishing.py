@@ -41,9 +41,10 @@ def publish(registry: Registry, target: Path | str, at: datetime) -> int:
         ".well-known/jwks.json": canonical_json(registry.root().ring.to_jwks(at)),
         "log/checkpoint": registry.log.checkpoint(size).to_bytes(),
     }
-    for name, data in fixed.items():
+    versions = {path.name: path.read_bytes() for path in registry.folder.glob("trust-root-*.json")}
+    for name, data in (versions | fixed).items():
         put(target / name, data)
-    return written + len(fixed)
+    return written + len(versions) + len(fixed)
 
 
 def _refuse_another_log(registry: Registry, checkpoint: Path) -> None:

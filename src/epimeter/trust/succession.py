@@ -7,7 +7,9 @@ interruption anywhere leaves an issuer that works; doing it again finishes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -23,6 +25,27 @@ from epimeter.trust.log import Log
 from epimeter.trust.root import TrustRoot, sign_root
 
 ROOT_LIFE = timedelta(days=3650)
+SIGNING = ("issuer", "status", "log")
+"""The roles whose keys sign day by day; they are rotated, the root key appoints them."""
+AHEAD = timedelta(days=30)
+"""How long before the end of a key its successor is made."""
+WARNING = timedelta(days=14)
+"""How long before the end of a key everybody is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """When the last published key of a role stops signing."""
+
+    role: str
+    key_id: str
+    at: datetime
+
+    def sentence(self, now: datetime) -> str:
+        """What it means at that moment."""
+        days = (self.at - now) / timedelta(days=1)
+        when = f"ended {to_moment(self.at)}" if days <= 0 else f"ends {to_moment(self.at)}, in {max(1, int(days))} days"
+        return f"the {self.role} key {self.key_id[:8]} {when}"
 
 
 def newest_root(folder: Path) -> TrustRoot:
@@ -62,22 +85,79 @@ def signing_key(folder: Path, role: str, passphrase: str, at: datetime, *, witho
         raise KeyStoreError(
             f"the log's only key cannot end; give it a successor first: epimeter keys rotate {folder} log"
         )
-    known = KeyRing(tuple(record for record in newest_root(folder).ring if record.id in able))
+    published = newest_root(folder).ring
+    known = KeyRing(tuple(record for record in published if record.id in able))
+    if not able:
+        ended = max((record.end for record in published if record.role == role), default=at)
+        raise KeyStoreError(
+            f"no {role} key is in force since {to_moment(ended)}; run: epimeter keys rotate {folder} {role}"
+        )
     return store.open(known.signing(role, at).id, passphrase)
 
 
+def endings(folder: Path, roles: Sequence[str] = (*SIGNING, "root")) -> tuple[Ending, ...]:
+    """When each role runs out of published keys, the earliest first; a key ended early counts no more."""
+    ring, found = newest_root(folder).ring, []
+    for role in roles:
+        records = [one for one in ring if one.role == role and one.revoked is None] or [ring.newest(role)]
+        last = max(records, key=lambda one: one.end)
+        found.append(Ending(role, last.id, last.end))
+    return tuple(sorted(found, key=lambda one: one.at))
+
+
 def rotate(folder: Path, role: str, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> str:
-    """A successor for the key of a role, in the log and in a new trust root; gives its id."""
+    """A successor for the key of a role, in force or ended, in the log and in a new trust root; gives its id."""
+    return _rotate(folder, passphrase, at, root_folder, lambda: (role,))[0]
+
+
+def rotate_due(
+    folder: Path,
+    passphrase: str,
+    at: datetime,
+    *,
+    ahead: timedelta = AHEAD,
+    root_folder: Path | str | None = None,
+) -> tuple[str, ...]:
+    """Successors for the keys that have ended or end within `ahead`; one sentence for each, none when none is due."""
+    before = {one.role: one for one in endings(folder, SIGNING) if one.at <= at + ahead}
+    if not before:
+        return ()
+    done = _rotate(
+        folder,
+        passphrase,
+        at,
+        root_folder,
+        # Another process may have done it meanwhile, so what is due is asked again under the lock.
+        lambda: tuple(one.role for one in endings(folder, SIGNING) if one.at <= at + ahead),
+    )
+    ring = KeyStore(folder / "keys").ring
+    fresh = [record for record in ring if record.id in done]
+    version = newest_root(folder).version
+    return tuple(
+        f"{before[one.role].sentence(at)}; its successor {one.id[:8]} holds until {to_moment(one.valid_until)} "
+        f"(trust root version {version})"
+        for one in fresh
+        if one.role in before
+    )
+
+
+def _rotate(
+    folder: Path, passphrase: str, at: datetime, root_folder: Path | str | None, roles: Callable[[], Sequence[str]]
+) -> list[str]:
     log_key = signing_key(folder, "log", passphrase, at)
     _root_key(folder, passphrase, at, root_folder)
 
-    def change() -> str:
-        key = KeyStore(folder / "keys").rotate(role, passphrase, at)
-        _append(folder, key_entry("key.added", key.public.id, role, at), log_key, at)
-        renew_root(folder, passphrase, at, root_folder=root_folder)
-        return key.public.id
+    def change() -> list[tuple[str, str]]:
+        store, made = KeyStore(folder / "keys"), []
+        for role in roles():
+            key_id = store.rotate(role, passphrase, at).public.id
+            _append(folder, key_entry("key.added", key_id, role, at), log_key, at)
+            made.append((role, key_id))
+        if made:
+            renew_root(folder, passphrase, at, root_folder=root_folder)
+        return made
 
-    return _alone(folder, {"type": "key.added", "role": role}, log_key, at, change)
+    return _alone(folder, "key.added", log_key, at, change)
 
 
 def end_key(
@@ -98,14 +178,14 @@ def end_key(
     log_key = signing_key(folder, "log", passphrase, at, without=key_id)
     _root_key(folder, passphrase, at, root_folder)
 
-    def change() -> str:
+    def change() -> list[tuple[str, str]]:
         if not _unpublished(folder, record, reason):
             {"retired": store.retire, "compromised": store.compromise}[reason](key_id, at)
         _append(folder, key_entry(f"key.{reason}", key_id, record.role, at), log_key, at)
         renew_root(folder, passphrase, at, root_folder=root_folder)
-        return key_id
+        return [(record.role, key_id)]
 
-    _alone(folder, {"type": f"key.{reason}", "role": record.role}, log_key, at, change)
+    _alone(folder, f"key.{reason}", log_key, at, change)
 
 
 def _root_key(folder: Path, passphrase: str, at: datetime, root_folder: Path | str | None) -> None:
@@ -116,18 +196,30 @@ def _root_key(folder: Path, passphrase: str, at: datetime, root_folder: Path | s
     KeyStore(place).signer("root", passphrase, at)
 
 
-def _alone(folder: Path, event: Mapping[str, str], signer: PrivateKey, at: datetime, change: Callable[[], str]) -> str:
+def _alone(
+    folder: Path, event: str, signer: PrivateKey, at: datetime, change: Callable[[], list[tuple[str, str]]]
+) -> list[str]:
+    # `change` gives role and id of each key that it changed; none where another process came first.
     # Two processes that change keys at once would lose one's ring and sign two roots of one version. So the audit log,
     # which remembers the change, is locked meanwhile; SQLite lets go of its lock even when a process is killed.
     done: list[str] = []
 
     def make(*_: object) -> list[bytes]:
-        done.append(change())
-        return [canonical_json({**event, "id": done[0], "time": to_moment(at)})]
+        entries = []
+        for role, key_id in change():
+            done.append(key_id)
+            entries.append(canonical_json({"type": event, "role": role, "id": key_id, "time": to_moment(at)}))
+        if not entries:
+            raise _NothingDueError
+        return entries
 
-    with Log(folder / "audit.db") as log:
+    with Log(folder / "audit.db") as log, suppress(_NothingDueError):
         log.append_beside(make, signer, at)
-    return done[0]
+    return done
+
+
+class _NothingDueError(Exception):
+    """Another process has done it."""
 
 
 def _unpublished(folder: Path, record: KeyRecord, reason: str) -> bool:

@@ -76,8 +76,10 @@ def ready(request: Request) -> Response:
 
     check("database", database)
     check("trust", state.ledger.check)
-    good = all(not word.startswith("fault") for word in checks.values())
-    return answer(Health("ok" if good else "fault", checks), 200 if good else 503)
+    check("keys", state.ledger.key_warning)
+    words = [word.partition(":")[0] for word in checks.values()]
+    status = next((word for word in ("fault", "warning") if word in words), "ok")
+    return answer(Health(status, checks), 503 if status == "fault" else 200)
 
 
 @area.get("/problems/{kind}", summary="A kind of problem", **documented(gives=dict, problems=("not-found", "invalid")))

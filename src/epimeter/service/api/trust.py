@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from epimeter.errors import LogError, VerificationError
@@ -30,6 +30,8 @@ def discovery(request: Request) -> Response:
             "issuer": ledger.registry.issuer,
             "jwks_uri": f"{issuer}/.well-known/jwks.json",
             "trust_root": f"{issuer}/trust-root.json",
+            "trust_root_versions": f"{issuer}/trust-root-{{version}}.json",
+            "key_schedule": ledger.schedule(),
             "log": {
                 "origin": ledger.registry.log.origin,
                 "prefix": f"{issuer}/log",
@@ -55,6 +57,20 @@ def keys(request: Request) -> Response:
 def old_keys(request: Request) -> Response:
     ring = request.app.state.ledger.registry.store.ring
     return answer(ring.to_jwks(datetime.now(UTC), historical=True), headers=FRESH)
+
+
+@area.get(
+    "/trust-root-{version}.json",
+    summary="A version of the trust root, signed",
+    description="Each version is signed by the root keys of the one before: from the one that you pinned to the newest.",
+    **documented(gives=dict, problems=("not-found", "invalid")),
+)
+def root_version(request: Request, version: Annotated[int, Path(ge=1, le=10**6)]) -> Response:
+    try:
+        data = (request.app.state.ledger.folder / f"trust-root-{version}.json").read_bytes()
+    except FileNotFoundError:
+        raise Problem("not-found", "the trust root has no such version") from None
+    return Response(data, headers=FOREVER, media_type="application/json")
 
 
 @area.get("/trust-root.json", summary="The trust root, signed", **documented(gives=dict))

@@ -1,0 +1,132 @@
+"""The keys of a running service over months and years, as its clients and its operator see them."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import ground
+import httpx
+import pytest
+from conftest import Service
+
+from epimeter.trust.envelope import Envelope
+from epimeter.trust.root import follow, pin
+
+DAY = 86_400
+
+
+class Installation:
+    """A service whose calendar can be set, and the commands of its operator on the same calendar."""
+
+    def __init__(self, folder, **settings):
+        self.clock = folder / "clock"
+        self.clock.write_text("0")
+        self.program = (sys.executable, str(Path(__file__).with_name("calendar_clock.py")), str(self.clock))
+        environment = {f"EPIMETER_{name.upper()}": str(value) for name, value in settings.items()}
+        self.service = Service(folder / "data", environment, program=self.program)
+        self.registry = folder / "data" / "registry"
+
+    def day(self, number):
+        self.clock.write_text(str(number * DAY))
+
+    def command(self, *words):
+        done = subprocess.run([*self.program, *map(str, words)], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def certificate(self, client, model, seed):
+        columns = ground.columns(1000, seed)
+        shift = float(self.clock.read_text())
+        columns["timestamp"] = [
+            moment.fromtimestamp(moment.timestamp() + shift, moment.tzinfo) for moment in columns["timestamp"]
+        ]
+        sent = client.post("/v1/evaluate", json=ground.body(columns, model_id=model, model_version="1"))
+        answer = client.post("/v1/certificates", json={"evaluation_id": sent.json()["evaluation_id"]})
+        assert answer.status_code == 201, answer.text
+        return answer.json()["certificate"]["id"]
+
+    def verdict(self, client, certificate):
+        return client.get(f"/v1/certificates/{certificate}/verify").json()["verdict"]
+
+    def metric(self, name):
+        text = httpx.get(f"{self.service.admin_url}/metrics").text
+        return float(re.search(rf"^epimeter_{name} (\S+)$", text, re.MULTILINE)[1])
+
+
+def until(look, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not happen in time")
+
+
+@pytest.fixture
+def installation(tmp_path):
+    made = Installation(tmp_path)
+    made.service.start()
+    yield made
+    if made.service.process.poll() is None:
+        made.service.stop()
+
+
+def test_keys_rotate_under_a_running_service_and_after_a_year_of_sleep(installation):
+    service = installation.service
+    client = service.tenant("Rotation", "CRITICAL")
+    first = client.get("/trust-root.json").content
+    schedule = client.get("/.well-known/epimeter.json").json()["key_schedule"]
+    assert schedule["issuer"]["rotated_from"] < schedule["issuer"]["valid_until"]
+    old = installation.certificate(client, "a", 1)
+    for number, day in enumerate((61, 130, 200), 2):  # past two lives of a key, without a restart
+        installation.day(day)
+        until(lambda number=number: client.get(f"/trust-root-{number}.json").status_code == 200)
+        assert client.get("/readyz").json() == {
+            "status": "ok",
+            "checks": {"database": "ok", "trust": "ok", "keys": "ok"},
+        }
+        fresh = installation.certificate(client, f"m{day}", day)
+        assert installation.verdict(client, fresh) == "VALID"
+        assert installation.metric("issuer_key_days_left") > 80
+    assert installation.verdict(client, old) != "STATUS_UNKNOWN"
+
+    service.stop()
+    installation.day(600)
+    service.start()
+    said = " ".join(service.said)
+    assert "the issuer key" in said and "the status key" in said and "its successor" in said
+    with service.client(client.key["key"]) as again:
+        assert again.get("/readyz").json()["status"] == "ok"
+        assert installation.verdict(again, installation.certificate(again, "b", 5)) == "VALID"
+        # A stranger who pinned the first root comes to the newest, version by version.
+        pinned = pin(Envelope.from_json(first), hashlib.sha256(Envelope.from_json(first).payload).hexdigest())
+        later = [Envelope.from_json(again.get(f"/trust-root-{number}.json").content) for number in range(2, 6)]
+        newest = again.get("/trust-root.json").content
+        assert follow(pinned, later).to_document() == json.loads(Envelope.from_json(newest).payload)
+        assert again.get("/trust-root-6.json").status_code == 404
+    client.close()
+
+
+def test_a_service_without_its_root_key_warns_ahead_and_takes_up_what_the_operator_rotates(installation, tmp_path):
+    service = installation.service
+    drawer = tmp_path / "drawer"
+    (installation.registry / "root").rename(drawer)
+    secret = tmp_path / "data" / "passphrase"
+    with service.tenant("Drawer", "CRITICAL") as client:
+        installation.day(80)
+        ready = client.get("/readyz")
+        assert ready.status_code == 200 and ready.json()["status"] == "warning"
+        assert "the issuer key" in ready.json()["checks"]["keys"] and "in 9 days" in ready.json()["checks"]["keys"]
+        assert 9 < installation.metric("status_key_days_left") < 11
+        installation.day(95)
+        ready = client.get("/readyz")
+        assert ready.status_code == 503 and "keys rotate" in ready.json()["checks"]["keys"]
+        # An ended ring is rotated under the root key, and the running service goes on with the new keys.
+        words = ("keys", "rotate", installation.registry, "--root-keys", drawer, "--passphrase-file", secret)
+        code, out, err = installation.command(*words)
+        assert code == 0 and out.count("its successor") == 2, err
+        assert client.get("/readyz").json()["status"] == "ok"
+        assert installation.verdict(client, installation.certificate(client, "m", 3)) == "VALID"
