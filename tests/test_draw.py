@@ -503,7 +503,7 @@ def test_bins_are_drawn_at_their_means_with_intervals_and_counts():
     assert {amount(n) for n in curve.count} <= {text.get_text() for text in under.texts}
     assert axes.get_legend_handles_labels()[1] == ["perfect", "if calibrated", "gap", "bin, with interval"]
     assert axes.get_ylabel() == "share with outcome 1"
-    assert under.get_xlabel() == "confidence"
+    assert under.get_xlabel() == "stated probability of outcome 1"
     assert under.get_ylabel() == "rows"
     assert axes.get_xlim() == under.get_xlim()
 
@@ -567,7 +567,10 @@ def test_the_simplex_has_an_arrow_a_cell_and_names_at_its_corners():
     (axes,) = draw.simplex(curve, names=("a", "b", "c")).axes
     arrows = [text for text in axes.texts if text.arrow_patch is not None]
     assert len(arrows) == len(curve.cell)
-    assert [text.get_text() for text in axes.texts if text.arrow_patch is None] == ["a", "b", "c"]
+    words = [text.get_text() for text in axes.texts if text.arrow_patch is None]
+    assert words[-3:] == ["a", "b", "c"]
+    assert [word for word in words if word[0] == "0"] == ["0.2", "0.4", "0.6", "0.8"] * 3
+    assert draw.simplex_curve(true, prob).side ** 2 == 25
     with pytest.raises(InputError, match="names must be three"):
         draw.simplex(curve, names=("a", "b"))
 
@@ -651,7 +654,7 @@ def run(*arguments):
 
 
 def test_the_command_knows_every_curve():
-    assert set(NOUNS) == set(draw.CURVES)
+    assert set(NOUNS) == set(draw.CURVES) | {"grouping", "detections", "recalibration"}
 
 
 def test_the_command_draws_a_figure(predictions, tmp_path, capsys):

@@ -66,14 +66,14 @@ def compare(
         raise click.UsageError("compare takes at least two files")
     spare(output, *files)
     if figure is not None:
-        from epimeter.draw.canvas import format_of, require_matplotlib
+        from epimeter.draw.saving import format_of, require_matplotlib
 
         format_of(figure)
         require_matplotlib()
     tables = [read_table(file, columns, kind) for file in files]
     for table in tables:
         refuse_weights(table, "compare")
-    names = _names(files)
+    names = named_files(files)
     chosen = metric_names(metrics, METRICS)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else same_rows(tables)
@@ -89,8 +89,8 @@ def compare(
     else:
         raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
     if figure is not None:
-        from epimeter.draw.canvas import save
         from epimeter.draw.forest import forest
+        from epimeter.draw.saving import save
 
         save(forest(found), figure)
         click.echo(f"wrote {figure}", err=True)
@@ -106,7 +106,7 @@ def compare(
     write(document, _text(names, tables, how, found, level, adjust), as_json, output)
 
 
-def _names(files: tuple[str, ...]) -> list[str]:
+def named_files(files: tuple[str, ...]) -> list[str]:
     """File names without their suffix; the whole path where two would be alike."""
     short = [Path(file).stem for file in files]
     names = short if len(set(short)) == len(short) else list(files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``epimeter draw FILE``: predictions in, a figure or the data of its curve out."""
+"""``epimeter draw FILE…``: predictions in, a figure or the data of its curve out."""
 
 from __future__ import annotations
 
@@ -9,16 +9,35 @@ from typing import Any
 
 import click
 
-from epimeter.cli.evaluate import _choices, _pair
+from epimeter.cli.compare import named_files, same_rows
+from epimeter.cli.evaluate import _choices, _pair, placed
 from epimeter.cli.outputs import spare
 from epimeter.errors import InputError
+from epimeter.readers import read
+from epimeter.readers.table import Table
 
-NOUNS = ("reliability", "isotonic", "smooth", "roof", "cumulative", "brier", "classwise", "simplex", "histogram")
+NOUNS = (
+    "reliability",
+    "isotonic",
+    "smooth",
+    "roof",
+    "cumulative",
+    "brier",
+    "classwise",
+    "simplex",
+    "histogram",
+    "grouping",
+    "detections",
+    "recalibration",
+)
 
 
 @click.command()
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("files", type=click.Path(allow_dash=True), nargs=-1, required=True, metavar="FILE…")
 @click.option("--curve", type=click.Choice(NOUNS), default="reliability", show_default=True, help="What is drawn.")
+@click.option(
+    "--style", type=click.Choice(["points", "line", "bars"]), help="How bins of a reliability curve are drawn."
+)
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="File to write: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Write the data of the curve as JSON instead of a figure.")
 @click.option("--bins", type=int, help="Number of bins.")
@@ -28,9 +47,11 @@ NOUNS = ("reliability", "isotonic", "smooth", "roof", "cumulative", "brier", "cl
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=150, show_default=True, help="Sharpness of a png.")
 @click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
 @click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@click.option("--truth", type=click.Path(), help="For detections: the COCO-style file of annotated objects.")
 def draw(
-    file: str,
+    files: tuple[str, ...],
     curve: str,
+    style: str | None,
     output: str | None,
     as_json: bool,
     bins: int | None,
@@ -40,55 +61,91 @@ def draw(
     dpi: float,
     columns: tuple[str, ...],
     kind: str | None,
+    truth: str | None,
 ) -> None:
-    """Draw a curve of the predictions in FILE.
+    """Draw a curve of the predictions in FILE, or of several files over each other.
 
     FILE and its columns are found as by epimeter evaluate. What is drawn can be had as data with --json.
 
     \b
     epimeter draw predictions.csv -o reliability.png
-    epimeter draw predictions.csv --curve isotonic -o corp.svg
+    epimeter draw a.csv b.csv -o models.png
+    epimeter draw predictions.csv --style bars -o bars.svg
+    epimeter draw before.csv after.csv --curve recalibration -o gain.png
+    epimeter draw predictions.csv --curve grouping --column group=region -o groups.png
+    epimeter draw found.json --truth objects.json --curve detections -o places.png
     epimeter draw predictions.csv --curve reliability --binning mass --bins 15 --set draws=999 -o out.pdf
     epimeter draw predictions.csv --curve cumulative --json
     """
-    from epimeter.draw.canvas import format_of, require_matplotlib
+    from epimeter.draw.saving import format_of, require_matplotlib
 
-    spare(output, file)
+    spare(output, *files, truth)
+    _refuse_misuse(files, curve, style, truth, as_json)
     if not as_json:
         if output is None:
             raise click.UsageError("a figure needs a file: -o out.png (or .svg, .pdf); --json prints its data")
         format_of(output)
         require_matplotlib()
-    table, made = computed(
-        file, curve, dict(_pair(c, "--column") for c in columns), kind, _choices(bins, binning, settings)
-    )
+    roles, choices = dict(_pair(c, "--column") for c in columns), _choices(bins, binning, settings)
+    looks: dict[str, Any] = {"title": title, "style": style}
+    if curve == "detections":
+        made: Any = _detections(truth, files[0], choices)
+    else:
+        tables = [read(file, columns=roles or None, format=kind) for file in files]
+        looks["names"] = tables[0].class_names if curve in ("classwise", "simplex") else None
+        made = _curves(curve, named_files(files), tables, choices)
     if as_json:
-        rendered = json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n"
+        data = {n: c.to_dict() for n, c in made.items()} if isinstance(made, dict) else made.to_dict()
+        rendered = json.dumps(data, indent=2, allow_nan=False) + "\n"
         if output is None:
             click.echo(rendered, nl=False)
             return
         Path(output).write_text(rendered, encoding="utf-8")
     else:
-        from epimeter.draw import CURVES, save
+        from epimeter import draw as drawing
 
-        looks: dict[str, Any] = {} if title is None else {"title": title}
-        if curve in ("classwise", "simplex") and table.class_names is not None:
-            looks["names"] = table.class_names
         assert output is not None
-        save(CURVES[curve][1](made, **looks), output, dpi=dpi)
+        given = {name: value for name, value in looks.items() if value is not None}
+        drawing.save(getattr(drawing, curve)(made, **given), output, dpi=dpi)
     click.echo(f"wrote {output}", err=True)
 
 
-def computed(file: str, curve: str, columns: dict[str, str], kind: str | None, choices: dict[str, Any]) -> Any:
-    """Read, compute, and say in a refusal where in the file the fault is."""
-    from epimeter.draw import CURVES
-    from epimeter.readers import read
+def _refuse_misuse(files: tuple[str, ...], curve: str, style: str | None, truth: str | None, as_json: bool) -> None:
+    """Refuse an option, or a number of files, that the curve has no use for."""
+    if style is not None and (curve != "reliability" or as_json):
+        raise click.UsageError("--style is for the figure of the reliability curve")
+    if (truth is not None) != (curve == "detections"):
+        raise click.UsageError("--truth FILE and --curve detections belong together")
+    if curve == "recalibration" and len(files) != 2:
+        raise click.UsageError(f"--curve recalibration takes the file before and the file after; got {len(files)}")
+    if curve in ("detections", "classwise", "simplex", "histogram", "grouping") and len(files) > 1:
+        raise click.UsageError(f"--curve {curve} shows one file at a time; got {len(files)}")
 
-    table = read(file, columns=columns or None, format=kind)
-    try:
-        return table, CURVES[curve][0](table.y_true, table.y_prob, sample_weight=table.weight, **choices)
-    except InputError as refusal:
-        if refusal.row is None:
-            raise
-        where = f"{table.source}, {table.place(refusal.row)}"
-        raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
+
+def _curves(curve: str, names: list[str], tables: list[Table], choices: dict[str, Any]) -> Any:
+    """The curve of one table, or the curves of several by name."""
+    from epimeter import draw as drawing
+
+    if curve == "recalibration":
+        matched = same_rows(tables)
+        if matched is None:
+            raise InputError("before and after must hold the same rows: ids, or outcomes row by row; these do not")
+        before, after = matched
+        return drawing.recalibration_curve(
+            before.y_true, before.y_prob, after.y_prob, sample_weight=before.weight, **choices
+        )
+    made = {}
+    for name, table in zip(names, tables, strict=True):
+        beside = {"sample_weight": table.weight} | ({"groups": table.group} if curve == "grouping" else {})
+        with placed(table):
+            made[name] = getattr(drawing, f"{curve}_curve")(table.y_true, table.y_prob, **beside, **choices)
+    return made if len(made) > 1 else made[names[0]]
+
+
+def _detections(truth: str | None, results: str, choices: dict[str, Any]) -> Any:
+    from epimeter.draw import detection_map
+    from epimeter.readers.coco import read_coco
+
+    assert truth is not None
+    found = read_coco(truth, results)
+    return detection_map(*found.columns, image_size=found.image_size, **choices)

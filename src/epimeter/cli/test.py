@@ -61,7 +61,7 @@ def test(
 
     spare(output, file)
     if figure is not None:
-        from epimeter.draw.canvas import format_of, require_matplotlib
+        from epimeter.draw.saving import format_of, require_matplotlib
 
         format_of(figure)
         require_matplotlib()

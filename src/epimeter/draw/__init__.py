@@ -3,7 +3,8 @@
 
 Every curve is a frozen dataclass of arrays, computed from columns or from a view without any drawing library;
 `to_dict` makes it JSON. Every figure is a function of a curve (or of the columns it comes from) that returns a
-matplotlib `Figure`, which `save` writes as png, svg or pdf, the same bytes for the same data.
+matplotlib `Figure`, which a notebook shows and `save` writes as png, svg or pdf, the same bytes for the same data.
+Every figure takes `ax=`, and several models by name: ``draw.reliability(y_true, {"a": p_a, "b": p_b})``.
 
 >>> from epimeter import draw
 >>> curve = draw.reliability_curve([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
@@ -14,12 +15,17 @@ matplotlib `Figure`, which `save` writes as png, svg or pdf, the same bytes for 
 from collections.abc import Callable
 from typing import Any
 
-from epimeter.draw.bins import ReliabilityCurve, reliability, reliability_curve
-from epimeter.draw.canvas import rendered, save
+from epimeter.draw.bin_marks import reliability
+from epimeter.draw.bins import ReliabilityCurve, reliability_curve
 from epimeter.draw.classes import ClasswiseCurve, classwise, classwise_curve
 from epimeter.draw.cost import BrierCurve, brier, brier_curve
 from epimeter.draw.curve import Curve
+from epimeter.draw.display import ReliabilityDisplay
+from epimeter.draw.grouped import GroupingCurve, grouping, grouping_curve
 from epimeter.draw.kernel import SmoothCurve, smooth, smooth_curve
+from epimeter.draw.places import DetectionMap, detection_map, detections
+from epimeter.draw.recalibrated import RecalibrationCurve, recalibration, recalibration_curve
+from epimeter.draw.saving import rendered, save
 from epimeter.draw.shares import HistogramCurve, histogram, histogram_curve
 from epimeter.draw.steps import IsotonicCurve, isotonic_curve
 from epimeter.draw.steps import isotonic_diagram as isotonic
@@ -38,7 +44,8 @@ CURVES: dict[str, tuple[Callable[..., Curve], Callable[..., Any]]] = {
     "simplex": (simplex_curve, simplex),
     "histogram": (histogram_curve, histogram),
 }
-"""Every curve by its noun: how it is computed, how it is drawn."""
+"""The curves of outcomes and probabilities by their noun: how each is computed, how it is drawn. `grouping`, `detections`
+and `recalibration` take further columns."""
 
 __all__ = [
     "CURVES",
@@ -46,9 +53,13 @@ __all__ = [
     "ClasswiseCurve",
     "CumulativeCurve",
     "Curve",
+    "DetectionMap",
+    "GroupingCurve",
     "HistogramCurve",
     "IsotonicCurve",
+    "RecalibrationCurve",
     "ReliabilityCurve",
+    "ReliabilityDisplay",
     "RoofCurve",
     "SimplexCurve",
     "SmoothCurve",
@@ -58,10 +69,16 @@ __all__ = [
     "classwise_curve",
     "cumulative",
     "cumulative_curve",
+    "detection_map",
+    "detections",
+    "grouping",
+    "grouping_curve",
     "histogram",
     "histogram_curve",
     "isotonic",
     "isotonic_curve",
+    "recalibration",
+    "recalibration_curve",
     "reliability",
     "reliability_curve",
     "rendered",

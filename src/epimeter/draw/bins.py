@@ -8,13 +8,12 @@ an exact binomial interval (Clopper and Pearson 1934), with weights Wilson's at 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.draw.bands import EXACT, WEIGHED, clopper_pearson, effective, redrawn_band, wilson
-from epimeter.draw.canvas import BLUE, FAINT, INK, VERMILION, diagram, figure, legend, number, percent, rows_text
 from epimeter.draw.curve import CELLS, Count, Diagram, Floats, Integers, Level, counted, curve, histogram_of, reading
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast
@@ -24,13 +23,7 @@ from epimeter.summaries.cuts import Cut, Pieces, pieces
 from epimeter.summaries.fixed import Fixed
 from epimeter.views import Binary, View
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Binned = Literal["width", "mass", "area", "level"]
-
-MANY = 40
-"""Bins above which their marks are drawn small, and gaps not at all."""
 
 CUTS = {
     "width": "{} of equal width [a, b), the last closed",
@@ -63,6 +56,9 @@ class ReliabilityCurve(Diagram):
     band_high: Floats | None = None
     """Where the frequencies of a calibrated model would lie; None unless labels were redrawn."""
     draws: int = 0
+    shown_at: Floats | None = None
+    shown_true: Floats | None = None
+    """Confidences and outcomes of some rows, evenly by rank; None unless asked for."""
 
 
 @curve
@@ -75,6 +71,7 @@ def reliability_curve(
     level: Level = 0.95,
     draws: Annotated[int, AtLeast(0)] = 0,
     seed: int = 0,
+    shown: Annotated[int, AtLeast(0)] = 0,
 ) -> ReliabilityCurve:
     """Mean confidence and frequency of each bin, with intervals; summed up by ece.
 
@@ -93,6 +90,8 @@ def reliability_curve(
         leaves it out.
     seed
         Seed of the redrawn labels.
+    shown
+        How many rows are kept to be drawn as dots at their outcome, evenly by rank of the confidence.
     """
     event = view.event
     totals, part, border = _binned(event, bins, binning, edges)
@@ -110,6 +109,10 @@ def reliability_curve(
 
         below, above = redrawn_band(event.prob.astype(np.float64), draws, seed, level, frequencies)
         band = {"band_low": below, "band_high": above, "draws": draws}
+    if shown:
+        order = np.argsort(event.prob, kind="stable")
+        some = order[np.unique(np.linspace(0, len(order) - 1, min(shown, len(order))).round().astype(np.intp))]
+        band |= {"shown_at": event.prob[some].astype(np.float64), "shown_true": event.true[some].astype(np.float64)}
     return ReliabilityCurve(
         n_rows=view.n_rows,
         metric="ece",
@@ -205,51 +208,3 @@ def _histogram(view: View, totals: BinTotals, how: str, border: Floats) -> dict[
     if how in ("width", "edges") and len(totals.count) > 1:
         shared |= {"cell_edges": border, "cell_rows": totals.size}
     return shared
-
-
-@figure(reliability_curve)
-def reliability(curve: ReliabilityCurve, *, title: str = "Reliability diagram") -> Figure:
-    """The reliability diagram: each bin at its mean confidence, with its interval; under it, where the rows are.
-
-    Parameters
-    ----------
-    title
-        What stands above.
-    """
-    notes = [
-        f"{rows_text(curve)}; ece = {number(curve.value)}: {curve.convention}",
-        f"bars: {percent(curve.level)} intervals ({curve.interval})",
-    ]
-    if curve.band_low is not None:
-        notes[-1] += f"; grey: {percent(curve.level)} of calibrated models, {curve.draws:,} draws"
-    made, axes = diagram(curve, title, notes)
-    some = curve.count > 0
-    x, y = curve.confidence[some], curve.frequency[some]
-    if curve.band_low is not None and curve.band_high is not None:
-        axes.vlines(x, curve.band_low[some], curve.band_high[some], FAINT, linewidth=9, label="if calibrated", zorder=1)
-    if len(x) <= MANY:
-        axes.vlines(x, x, y, VERMILION, linewidth=4.5, alpha=0.55, label="gap", zorder=2)
-    marked(axes, x, y, curve.low[some], curve.high[some])
-    legend(axes)
-    return made
-
-
-def marked(
-    axes: Any, x: Floats, y: Floats, low: Floats, high: Floats, size: float = 5.0, name: str = "bin, with interval"
-) -> None:
-    """Points with their intervals."""
-    many = len(x) > MANY
-    axes.errorbar(
-        x,
-        y,
-        [np.maximum(y - low, 0.0), np.maximum(high - y, 0.0)],
-        fmt="o",
-        markersize=size / 2 if many else size,
-        color=BLUE,
-        markeredgecolor=INK,
-        markeredgewidth=0 if many or size < 4 else 0.6,
-        elinewidth=0.6 if many else 1.3,
-        capsize=0 if many else size / 2,
-        label=name,
-        zorder=3,
-    )

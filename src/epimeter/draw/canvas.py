@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paper and ink: how every figure is laid out, coloured and saved.
+"""Paper and ink: how every figure is laid out and coloured.
 
 matplotlib is loaded when the first figure is drawn. Figures are made by themselves, without pyplot, so nothing is
 registered anywhere, nothing needs to be closed, and no window system is asked for. All places are in inches.
@@ -8,19 +8,13 @@ Colours are those of Okabe and Ito, told apart by colour-blind readers and, by t
 
 from __future__ import annotations
 
-import functools
-import inspect
-import io
 import textwrap
-import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from epimeter.draw.curve import Curve, Diagram, Floats
-from epimeter.errors import InputError, MissingExtraError
+from epimeter.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,56 +22,16 @@ if TYPE_CHECKING:
 
 INK, SOFT, FAINT = "#1a1a1a", "#595959", "#d9d9d9"
 BLUE, VERMILION, SKY, GREEN, ORANGE = "#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00"
+PURPLE, GREY = "#CC79A7", "#b3b3b3"
 
-FORMATS = ("png", "svg", "pdf")
 TITLE, TEXT, SMALL = 11.5, 9.0, 7.5
 LEFT, RIGHT, LINE = 0.72, 0.24, 0.165
 LETTERS, TITLE_LETTERS = 18.2, 10.0
 """Letters of small text, and of a title, to an inch."""
 NUMBERED = 20
 """Histograms of up to so many cells have their counts written on them."""
-
-C = TypeVar("C", bound=Curve)
-_SAVING = threading.Lock()
-
-
-def figure(compute: Callable[..., C]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A drawing of a curve that may be called with the curve, with a view or with columns.
-
-    Keywords that the drawing does not have are parameters of the curve.
-    """
-
-    def wrap(paint: Callable[..., Any]) -> Callable[..., Any]:
-        mine = [p for p in inspect.signature(paint).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        own = {p.name for p in mine}
-        kind = inspect.signature(paint, eval_str=False).parameters["curve"].annotation
-
-        @functools.wraps(paint)
-        def drawn(data: Any, y_prob: Any = None, **choices: Any) -> Any:
-            require_matplotlib()
-            looks = {name: choices.pop(name) for name in list(choices) if name in own}
-            if not isinstance(data, Curve):
-                data = compute(data, y_prob, **choices)
-            elif type(data).__name__ != kind:
-                raise InputError(f"{paint.__name__} draws a {kind}; got a {type(data).__name__}")
-            elif y_prob is not None or choices:
-                extra = ", ".join(["y_prob"] * (y_prob is not None) + list(choices))
-                raise InputError(f"{paint.__name__} takes a curve alone; {extra} came beside it")
-            return paint(data, **looks)
-
-        taken = inspect.signature(compute).parameters.values()
-        drawn.__signature__ = inspect.Signature([*taken, *mine])  # type: ignore[attr-defined]
-        return drawn
-
-    return wrap
-
-
-def require_matplotlib() -> None:
-    """Say how to get matplotlib where it is missing, before any work is done."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("drawing", "matplotlib", "plots") from None
+DIGIT = 0.64
+"""Width of a digit, as a share of the size of its letters."""
 
 
 def page(width: float, height: float, title: str, notes: list[str]) -> tuple[Figure, float]:
@@ -85,14 +39,14 @@ def page(width: float, height: float, title: str, notes: list[str]) -> tuple[Fig
 
     The figure grows by the lines of its notes, so `height` is what is left for the drawing.
     """
-    from matplotlib.figure import Figure
+    from epimeter.draw.sheet import Sheet
 
     letters = int((width - LEFT - RIGHT + 0.5) * LETTERS)
     lines = [line for note in notes for line in textwrap.wrap(note, letters)]
     titles = textwrap.wrap(title, int((width - 0.3) * TITLE_LETTERS)) or [""]
     below = 0.2 + 0.22 * len(titles)
     whole = height + 0.08 + below + LINE * len(lines)
-    made = Figure(figsize=(width, whole), facecolor="white")
+    made = Sheet(figsize=(width, whole), facecolor="white")
     made.set_layout_engine("none")
     made.set_label("; ".join([title, *notes]))
     made.text(0.16 / width, 1 - 0.16 / whole, "\n".join(titles), size=TITLE, weight="bold", color=INK, va="top")
@@ -105,12 +59,44 @@ def panel(made: Figure, left: float, bottom: float, width: float, height: float)
     """Axes at a place in inches, with thin dark lines on two sides."""
     across, up = made.get_size_inches()
     axes = made.add_axes((left / across, bottom / up, width / across, height / up), facecolor="white")
+    return lined(axes)
+
+
+def lined(axes: Axes) -> Axes:
+    """Axes with thin dark lines on two sides."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set(color=SOFT, linewidth=0.8)
     axes.tick_params(colors=INK, labelsize=SMALL + 0.5, width=0.8, length=3, color=SOFT)
     return axes
+
+
+def stage(
+    ax: Any,
+    title: str,
+    notes: list[str],
+    brief: str,
+    *,
+    width: float = 4.6,
+    height: float,
+    left: float = LEFT,
+    above: float = 0.4,
+) -> tuple[Any, Axes]:
+    """One panel on a page of its own, or the axes of somebody's figure with the title and a brief note over them."""
+    if ax is not None:
+        axes = dressed(ax, title, brief)
+        return axes.figure, axes
+    made, top = page(left + width + RIGHT, height, title, notes)
+    return made, panel(made, left, 0.55, width, top - 0.55 - above)
+
+
+def dressed(ax: Any, title: str, brief: str = "") -> Axes:
+    """Given axes in our lines, with the title over them and under it what is summed up."""
+    if not (hasattr(ax, "plot") and hasattr(ax, "figure")):
+        raise InputError(f"ax must be the axes of a matplotlib figure; got {type(ax).__name__}", field="ax")
+    ax.set_title(f"{title}\n{brief}".strip(), loc="left", size=TEXT, color=INK)
+    return lined(ax)
 
 
 def named(axes: Axes, across: str = "", up: str = "") -> None:
@@ -128,13 +114,11 @@ def unit_square(axes: Axes, room: float = 0.025) -> None:
     axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), label="perfect", zorder=1.5)
 
 
-def legend(axes: Axes, columns: int = 4) -> None:
-    """What the marks mean, in a row above the axes, where it hides nothing."""
+def legend(axes: Axes, columns: int = 4, *, inside: bool = False) -> None:
+    """What the marks mean: in a row above the axes, where it hides nothing; inside where the axes are another's."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "ncols": columns, "frameon": False}
     axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        ncols=columns,
-        frameon=False,
+        **({"loc": "best", "framealpha": 0.8, "edgecolor": "none"} if inside else place),
         fontsize=SMALL,
         labelcolor=INK,
         handlelength=1.6,
@@ -144,41 +128,66 @@ def legend(axes: Axes, columns: int = 4) -> None:
     )
 
 
-def diagram(curve: Diagram, title: str, notes: list[str]) -> tuple[Figure, Axes]:
-    """The page of a curve over the confidence: a square, and under it the histogram of the rows."""
+def diagram(curve: Diagram, title: str, notes: list[str], ax: Any = None) -> tuple[Figure, Axes]:
+    """The square of a curve over the confidence, and under it the histogram of the rows; the square alone on `ax`."""
+    made, axes, under = square(title, notes, ax, summed(curve))
+    named(axes, curve.said if under is None else "", curve.outcome)
+    if under is not None:
+        histogram_bars(under, curve.cell_edges, curve.cell_rows)
+        named(under, curve.said, "weight" if curve.weighted else "rows")
+    return made, axes
+
+
+def square(title: str, notes: list[str], ax: Any = None, brief: str = "") -> tuple[Figure, Axes, Axes | None]:
+    """An empty diagram: the unit square with its diagonal, and the strip under it unless the axes are given."""
+    if ax is not None:
+        unit_square(dressed(ax, title, brief))
+        return ax.figure, ax, None
     side, below = 4.0, 0.85
     made, _ = page(LEFT + side + RIGHT, 0.55 + below + 0.2 + side + 0.3, title, notes)
     axes = panel(made, LEFT, 0.55 + below + 0.2, side, side)
     unit_square(axes)
     axes.tick_params(labelbottom=False)
-    named(axes, up=curve.outcome)
     under = panel(made, LEFT, 0.55, side, below)
-    histogram_bars(under, curve.cell_edges, curve.cell_rows)
     under.set_xlim(axes.get_xlim())
     under.set_xticks(axes.get_xticks())
-    named(under, "confidence", "weight" if curve.weighted else "rows")
-    return made, axes
+    return made, axes, under
 
 
 def histogram_bars(axes: Axes, edges: Floats, rows: Floats, numbered: bool = True) -> None:
-    """Bars as high as there are rows, with their numbers where there is room."""
-    axes.bar(edges[:-1], rows, np.diff(edges), align="edge", color="#b3b3b3", edgecolor="white", linewidth=0.6)
+    """Bars as high as there are rows, with their numbers where they have room."""
+    axes.bar(edges[:-1], rows, np.diff(edges), align="edge", color=GREY, edgecolor="white", linewidth=0.6)
     top = float(rows.max(initial=0.0)) or 1.0
     axes.set_ylim(0, top * 1.28)
     axes.set_yticks([0, top], ["0", amount(top)])
-    if not numbered or len(rows) > NUMBERED:
-        return
-    size = SMALL - (0.8 if len(rows) <= 12 else 1.8)
-    for left, right, here in zip(edges[:-1], edges[1:], rows, strict=True):
-        if here > 0:
+    if numbered and len(rows) <= NUMBERED:
+        numbers_on(axes, edges, rows, SMALL - (0.8 if len(rows) <= 12 else 1.8))
+
+
+def numbers_on(axes: Axes, edges: Floats, rows: Floats, size: float, *, turned: bool = False) -> None:
+    """The numbers of rows over the bars that are wide enough for them; `turned` writes upwards where they are not."""
+    inches = float(axes.bbox.width / axes.figure.dpi)
+    left, right = axes.get_xlim()
+    texts = [amount(here) if here > 0 else "" for here in rows]
+    fits = [
+        len(text) * size * DIGIT / 72 <= (b - a) / (right - left) * inches
+        for text, a, b in zip(texts, edges[:-1], edges[1:], strict=True)
+    ]
+    upright = turned and not all(fits)
+    for text, a, b, here, room in zip(texts, edges[:-1], edges[1:], rows, fits, strict=True):
+        if text and (room or upright):
             axes.annotate(
-                amount(here),
-                ((left + right) / 2, here),
-                (0, 1.5),
+                text,
+                ((a + b) / 2, here),
+                (0, 2),
                 textcoords="offset points",
                 ha="center",
+                va="bottom",
                 size=size,
                 color=INK,
+                rotation=90 if upright else 0,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85} if turned else None,
+                zorder=5,
             )
 
 
@@ -215,6 +224,11 @@ def rows_text(curve: Curve) -> str:
     return f"N = {curve.n_rows:,}"
 
 
+def summed(curve: Curve) -> str:
+    """How many rows there are, and the number that sums the curve up."""
+    return f"{rows_text(curve)}; {curve.metric} = {number(curve.value)}"
+
+
 def thinned(x: Floats, y: Floats, columns: int = 1600) -> tuple[Floats, Floats]:
     """A long line without the points that no picture could show: of each column its first, last, lowest, highest."""
     if len(x) <= 4 * columns:
@@ -228,55 +242,3 @@ def thinned(x: Floats, y: Floats, columns: int = 1600) -> tuple[Floats, Floats]:
     first = [places[np.searchsorted(places, starts)] for places in reached]
     kept = np.unique(np.concatenate([starts, ends, *first]))
     return x[kept], y[kept]
-
-
-def rendered(figure: Figure, format: str = "svg", *, dpi: float = 150) -> bytes:
-    """A figure as the bytes of a file; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure
-        What a function of this room returned.
-    format
-        ``png``, ``svg`` or ``pdf``.
-    dpi
-        Points to an inch, for png.
-    """
-    require_matplotlib()
-    import matplotlib
-
-    if format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(FORMATS)}; got {format!r}", field="format")
-    # No dates, no random ids: a figure is a function of its data. The salt is the one setting matplotlib reads from
-    # its global table alone, so it is set for the moment of saving, by one thread at a time.
-    nothing = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}[format]
-    facts: dict[str, Any] = dict.fromkeys(nothing) | {"Title": figure.get_label()}
-    stream = io.BytesIO()
-    with _SAVING, matplotlib.rc_context({"svg.hashsalt": "epimeter", "svg.fonttype": "path", "pdf.fonttype": 42}):
-        figure.savefig(stream, format=format, dpi=dpi, metadata=facts, facecolor="white")
-    return stream.getvalue()
-
-
-def format_of(path: str | Path) -> str:
-    """The format a file's name asks for."""
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise InputError(f"a figure is saved as .png, .svg or .pdf; got {str(path)!r}", field="path")
-    return suffix
-
-
-def save(figure: Figure, path: str | Path, *, dpi: float = 150) -> Path:
-    """Write a figure to a file; its suffix says whether as png, svg or pdf.
-
-    Parameters
-    ----------
-    figure
-        What a function of this room returned.
-    path
-        Where to; an existing file is replaced.
-    dpi
-        Points to an inch, for png.
-    """
-    target = Path(path)
-    target.write_bytes(rendered(figure, format_of(target), dpi=dpi))
-    return target

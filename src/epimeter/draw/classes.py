@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from epimeter.draw.bands import EXACT, WEIGHED, clopper_pearson, effective, wilson
-from epimeter.draw.bins import CUTS, marked
+from epimeter.draw.bin_marks import marked
+from epimeter.draw.bins import CUTS
 from epimeter.draw.canvas import (
     INK,
     SMALL,
     VERMILION,
     amount,
-    figure,
+    dressed,
     histogram_bars,
     named,
     number,
@@ -27,6 +28,7 @@ from epimeter.draw.canvas import (
     unit_square,
 )
 from epimeter.draw.curve import CELLS, Count, Curve, Floats, Integers, Level, counted, curve
+from epimeter.draw.overlay import figure
 from epimeter.errors import InputError
 from epimeter.metrics.bin.classwise import class_errors, classwise_ece
 from epimeter.summaries import ClassBins
@@ -110,6 +112,7 @@ def classwise(
     *,
     classes: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
+    ax: Any = None,
     title: str = "Reliability of every class against the rest",
 ) -> Figure:
     """A small reliability diagram for each class, with where its probabilities are.
@@ -120,6 +123,8 @@ def classwise(
         Which classes are drawn; None: all up to twelve, else the twelve of the largest errors.
     names
         Names of all classes.
+    ax
+        Axes to draw on, instead of a page of its own; they hold one class, chosen with ``classes=[k]``.
     title
         What stands above.
     """
@@ -134,6 +139,14 @@ def classwise(
     if len(shown) < count:
         which = "of the largest errors" if classes is None else "chosen"
         notes[-1] += f"; {len(shown)} of {count} classes, those {which}"
+    if ax is not None:
+        if len(shown) != 1:
+            raise InputError(f"ax holds one class, as classes=[0]; got {len(shown)}", field="classes")
+        name = f"class {shown[0]}" if names is None else str(names[shown[0]])
+        _panel(dressed(ax, f"{name}: ece {number(curve.errors[shown[0]])}"), curve, shown[0], 0.025)
+        named(ax, "stated probability of the class", "share with the class")
+        holder: Figure = ax.figure
+        return holder
     across = min(4, len(shown))
     down = -(-len(shown) // across)
     side, strip, gap = 1.55, 0.32, 0.3
@@ -143,11 +156,7 @@ def classwise(
         left = 0.62 + (place % across) * (side + gap)
         bottom = top - (place // across + 1) * (side + strip + 0.5) + 0.26
         axes = panel(made, left, bottom + strip + 0.08, side, side)
-        unit_square(axes, 0.04)
-        some = curve.count[k] > 0
-        x, y = curve.confidence[k][some], curve.frequency[k][some]
-        axes.vlines(x, x, y, VERMILION, linewidth=2.5, alpha=0.55, zorder=2)
-        marked(axes, x, y, curve.low[k][some], curve.high[k][some], size=3.0)
+        _panel(axes, curve, k, 0.04)
         name = f"class {k}" if names is None else str(names[k])
         axes.set_title(f"{name}: ece {number(curve.errors[k])}", size=SMALL + 0.5, color=INK, loc="left", pad=3)
         under = panel(made, left, bottom, side, strip)
@@ -157,16 +166,25 @@ def classwise(
         axes.set_xticks([0, 0.5, 1], [])
         axes.set_yticks([0, 0.5, 1])
         if place % across == 0:
-            named(axes, up="frequency")
+            named(axes, up="share with the class")
         else:
             axes.tick_params(labelleft=False)
         largest = float(curve.cell_rows[k].max())
         under.set_yticks([largest], [amount(largest)], size=SMALL - 1.5)
         if place + across >= len(shown):
-            named(under, "probability")
+            named(under, "stated probability")
         else:
             under.tick_params(labelbottom=False)
     return made
+
+
+def _panel(axes: Any, curve: ClasswiseCurve, k: int, room: float) -> None:
+    """The bins of one class."""
+    unit_square(axes, room)
+    some = curve.count[k] > 0
+    x, y = curve.confidence[k][some], curve.frequency[k][some]
+    axes.vlines(x, x, y, VERMILION, linewidth=2.5, alpha=0.55, zorder=2)
+    marked(axes, x, y, curve.low[k][some], curve.high[k][some], size=3.0)
 
 
 def _shown(curve: ClasswiseCurve, classes: Sequence[int] | None) -> list[int]:

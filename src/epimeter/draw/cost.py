@@ -13,27 +13,25 @@ curve of the isotonically recalibrated model; the area between the two is the mi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from epimeter.draw.canvas import (
     BLUE,
-    LEFT,
     ORANGE,
-    RIGHT,
     SOFT,
     VERMILION,
-    figure,
     legend,
     named,
     number,
-    page,
-    panel,
     rows_text,
+    stage,
+    summed,
     thinned,
 )
 from epimeter.draw.curve import Curve, Floats, curve, reading
+from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.metrics.curve.isotonic import isotonic, mean_score
 from epimeter.summaries import Ordered
 from epimeter.summaries.rows import Levels
@@ -98,12 +96,25 @@ def corners(levels: Levels, said: Floats) -> tuple[Floats, Floats]:
     return cost[some].ravel(), loss[some].ravel()
 
 
-@figure(brier_curve)
-def brier(curve: BrierCurve, *, title: str = "Brier curve") -> Figure:
+ACROSS, UP = "cost proportion c: a false alarm costs c, a miss 1 - c", "expected loss"
+
+
+def _strand(axes: Any, curve: BrierCurve, look: Look) -> None:
+    """One of several models: its expected loss."""
+    line = thinned(curve.cost, curve.loss)
+    axes.plot(*line, color=look.colour, linestyle=look.dash, linewidth=1.6, label=look.name, zorder=3)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(bottom=0)
+
+
+@figure(brier_curve, Strand(_strand, ACROSS, UP))
+def brier(curve: BrierCurve, *, ax: Any = None, title: str = "Brier curve") -> Figure:
     """Expected loss against cost proportion, what recalibration would leave of it, and decisions without a model.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -112,8 +123,7 @@ def brier(curve: BrierCurve, *, title: str = "Brier curve") -> Figure:
         f"{number(curve.least)}; shaded: {number(curve.value - curve.least)}, lost to miscalibration",
         curve.convention,
     ]
-    made, top = page(LEFT + 4.6 + RIGHT, 4.2, title, notes)
-    axes = panel(made, LEFT, 0.55, 4.6, top - 0.95)
+    made, axes = stage(ax, title, notes, summed(curve), height=4.2)
     x, y = thinned(curve.cost, curve.loss)
     least_x, least_y = thinned(curve.least_cost, curve.least_loss)
     place = np.linspace(0, 1, 1601)
@@ -136,6 +146,6 @@ def brier(curve: BrierCurve, *, title: str = "Brier curve") -> Figure:
     highest = max(float(curve.loss.max()), 2 * curve.base_rate * (1 - curve.base_rate), 0.01)
     axes.set(xlim=(0, 1), ylim=(0, 1.12 * highest))
     axes.set_xticks(np.arange(6) / 5)
-    named(axes, "cost proportion c: a false alarm costs c, a miss 1 - c", "expected loss")
-    legend(axes)
+    named(axes, ACROSS, UP)
+    legend(axes, inside=ax is not None)
     return made

@@ -65,6 +65,8 @@ class Diagram(Curve):
     """Edges of the cells of the histogram."""
     cell_rows: Floats
     """Rows in each cell; their weight, when there are weights."""
+    said: str
+    """What the confidence is, for its axis."""
     outcome: str
     """What the frequency is the frequency of."""
     weighted: bool
@@ -74,35 +76,46 @@ class Diagram(Curve):
 C = TypeVar("C", bound=Curve)
 
 
-def curve(function: Callable[..., C]) -> Callable[..., C]:
-    """A function of a view that may be called with columns: `y_true`, `y_prob`, and `sample_weight` by keyword."""
+def curve(function: Callable[..., C] | None = None, *, columns: tuple[str, ...] = ()) -> Any:
+    """A function of a view that may be called with columns: `y_true`, `y_prob`, and `sample_weight` by keyword.
 
-    @functools.wraps(function)
-    def computed(data: Any, y_prob: Any = None, *, sample_weight: Any = None, **choices: Any) -> C:
-        given = rows_of(function.__name__, data, y_prob, sample_weight)
-        return function(given, **check(function.__name__, parameters_of(function), choices, ("sample_weight",)))
+    `columns` names further ones that the curve needs.
+    """
+    if function is None:
+        return functools.partial(curve, columns=columns)
+    compute: Callable[..., C] = function
+    further = ("sample_weight", *columns)
+
+    @functools.wraps(compute)
+    def computed(data: Any, y_prob: Any = None, **choices: Any) -> C:
+        beside = {name: choices.pop(name, None) for name in further}
+        given = rows_of(compute.__name__, data, y_prob, beside)
+        for name in columns:
+            if name not in given.columns:
+                raise InputError(f"{compute.__name__} needs the column {name}; got none", field=name)
+        return compute(given, **check(compute.__name__, parameters_of(compute), choices, further))
 
     kind = inspect.Parameter
-    own = [p for p in inspect.signature(function).parameters.values() if p.kind is kind.KEYWORD_ONLY]
-    columns = [
+    own = [p for p in inspect.signature(compute).parameters.values() if p.kind is kind.KEYWORD_ONLY]
+    taken = [
         kind("data", kind.POSITIONAL_OR_KEYWORD),
         kind("y_prob", kind.POSITIONAL_OR_KEYWORD, default=None),
-        kind("sample_weight", kind.KEYWORD_ONLY, default=None),
+        *(kind(name, kind.KEYWORD_ONLY, default=None) for name in further),
     ]
-    computed.__signature__ = inspect.Signature([*columns, *own])  # type: ignore[attr-defined]
+    computed.__signature__ = inspect.Signature([*taken, *own])  # type: ignore[attr-defined]
     return computed
 
 
-def rows_of(name: str, data: Any, y_prob: Any, sample_weight: Any) -> View:
+def rows_of(name: str, data: Any, y_prob: Any, beside: dict[str, Any]) -> View:
     """The view of the columns, or the view that was given; without its rows of weight zero."""
     if isinstance(data, View):
-        if y_prob is not None or sample_weight is not None:
+        if y_prob is not None or any(column is not None for column in beside.values()):
             raise InputError(f"{name} takes a view alone, or the columns y_true and y_prob; got both")
         given = data
     elif y_prob is None:
         raise InputError(f"{name} takes the columns y_true and y_prob, or a view; y_prob is missing", field="y_prob")
     else:
-        given = view(data, y_prob, sample_weight=sample_weight)
+        given = view(data, y_prob, **beside)
     if given.weight is None or given.weight.all():
         return given
     return given.take(given.weight > 0)
@@ -120,6 +133,11 @@ def outcome(given: View) -> str:
     return "share that was right" if isinstance(given, Multiclass) else "share with outcome 1"
 
 
+def said(given: View) -> str:
+    """What was said, for the axis of confidences."""
+    return "confidence in the top label" if isinstance(given, Multiclass) else "stated probability of outcome 1"
+
+
 def counted(number: int, what: str) -> str:
     """A number with its noun: 1 bin, 10 bins."""
     return f"{number} {what}{'' if number == 1 else 's'}"
@@ -132,6 +150,7 @@ def histogram_of(given: View, cells: int = CELLS) -> dict[str, Any]:
     return {
         "cell_edges": np.arange(cells + 1) / cells,
         "cell_rows": rows.astype(np.float64),
+        "said": said(given),
         "outcome": outcome(given),
         "weighted": given.weight is not None,
     }

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.draw.bands import WEIGHED, effective, wilson
-from epimeter.draw.bins import marked
-from epimeter.draw.canvas import BLUE, SKY, diagram, figure, legend, number, percent, rows_text
+from epimeter.draw.bin_marks import marked
+from epimeter.draw.canvas import BLUE, SKY, diagram, legend, number, percent, rows_text
 from epimeter.draw.curve import Diagram, Floats, Level, curve, histogram_of, reading
+from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.limits import Above, AtLeast
 from epimeter.metrics.kernel.smooth import smece
 from epimeter.metrics.kernel.sums import kernel_sums
@@ -143,12 +144,23 @@ def short_runs(curve: SmoothCurve, width: float = 0.025) -> NDArray[np.intp]:
     )
 
 
-@figure(smooth_curve)
-def smooth(curve: SmoothCurve, *, title: str = "Smooth reliability diagram") -> Figure:
+def _strand(axes: Any, curve: SmoothCurve, look: Look) -> None:
+    """One of several models: its line over its faint interval."""
+    some = np.isfinite(curve.frequency)
+    axes.fill_between(curve.at, curve.low, curve.high, where=some, color=look.colour, alpha=0.14, linewidth=0)
+    axes.plot(
+        curve.at, curve.frequency, color=look.colour, linestyle=look.dash, linewidth=1.8, label=look.name, zorder=3
+    )
+
+
+@figure(smooth_curve, Strand(_strand))
+def smooth(curve: SmoothCurve, *, ax: Any = None, title: str = "Smooth reliability diagram") -> Figure:
     """The smooth curve, as thick as there are rows, with its interval; under it, where the rows are.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -156,16 +168,16 @@ def smooth(curve: SmoothCurve, *, title: str = "Smooth reliability diagram") -> 
         f"{rows_text(curve)}; smece = {number(curve.value)}: {curve.convention}",
         f"shaded: {percent(curve.level)} intervals, point by point ({curve.interval}); thickness: density of the rows",
     ]
-    made, axes = diagram(curve, title, notes)
+    made, axes = diagram(curve, title, notes, ax)
     some = np.isfinite(curve.frequency)
     axes.fill_between(curve.at, curve.low, curve.high, where=some, color=SKY, alpha=0.35, linewidth=0, label="interval")
     axes.plot(curve.at, curve.frequency, color=BLUE, linewidth=1.0, label="smooth frequency", zorder=3)
     half = 0.022 * curve.density / max(float(curve.density.max()), 1e-300)
-    axes.fill_between(
-        curve.at, curve.frequency - half, curve.frequency + half, where=some, color=BLUE, linewidth=0, zorder=3
-    )
+    # A frequency lies in [0, 1], and so does the ribbon that stands for it.
+    below, above = np.clip(curve.frequency - half, 0.0, 1.0), np.clip(curve.frequency + half, 0.0, 1.0)
+    axes.fill_between(curve.at, below, above, where=some, color=BLUE, linewidth=0, zorder=3)
     alone = short_runs(curve)
     if len(alone):
         marked(axes, curve.at[alone], curve.frequency[alone], curve.low[alone], curve.high[alone], name="with interval")
-    legend(axes)
+    legend(axes, inside=ax is not None)
     return made

@@ -11,20 +11,19 @@ import numpy as np
 from epimeter.draw.canvas import (
     BLUE,
     INK,
-    LEFT,
     ORANGE,
-    RIGHT,
     SMALL,
     amount,
-    figure,
     legend,
     named,
     number,
-    page,
-    panel,
+    numbers_on,
     rows_text,
+    stage,
+    summed,
 )
-from epimeter.draw.curve import Count, Curve, Floats, curve, outcome, reading
+from epimeter.draw.curve import Count, Curve, Floats, curve, outcome, reading, said
+from epimeter.draw.overlay import figure
 from epimeter.metrics.point.totals import eo_ratio
 from epimeter.summaries import Bins
 from epimeter.views import Multiclass, View
@@ -45,7 +44,9 @@ class HistogramCurve(Curve):
     """Rows that came true and rows that did not."""
     mean_confidence: float
     base_rate: float
+    said: str
     outcome: str
+    weighted: bool
 
 
 @curve
@@ -59,7 +60,7 @@ def histogram_curve(view: View, *, bins: Count = 20) -> HistogramCurve:
     """
     totals = Bins(bins).of(view)
     came = totals.true.floats()
-    said, seen = float(totals.prob.sum().floats()), float(totals.true.sum().floats())
+    expected, seen = float(totals.prob.sum().floats()), float(totals.true.sum().floats())
     return HistogramCurve(
         n_rows=view.n_rows,
         metric="eo_ratio",
@@ -68,18 +69,22 @@ def histogram_curve(view: View, *, bins: Count = 20) -> HistogramCurve:
         edges=np.arange(bins + 1) / bins,
         came=came,
         failed=np.maximum(totals.size - came, 0.0),
-        mean_confidence=said / float(totals.n),
+        mean_confidence=expected / float(totals.n),
         base_rate=seen / float(totals.n),
+        said=said(view),
         outcome="right" if isinstance(view, Multiclass) else outcome(view),
+        weighted=view.weight is not None,
     )
 
 
 @figure(histogram_curve)
-def histogram(curve: HistogramCurve, *, title: str = "Confidences") -> Figure:
+def histogram(curve: HistogramCurve, *, ax: Any = None, title: str = "Confidences") -> Figure:
     """Rows by confidence, those that came true below the others, and both means.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -90,30 +95,20 @@ def histogram(curve: HistogramCurve, *, title: str = "Confidences") -> Figure:
         f"{100 * curve.base_rate:.2f} %: {verdict}; eo_ratio = {number(curve.value)}",
         curve.convention,
     ]
-    made, top = page(LEFT + 4.6 + RIGHT, 3.6, title, notes)
-    axes = panel(made, LEFT, 0.55, 4.6, top - 0.95)
+    made, axes = stage(ax, title, notes, summed(curve), height=3.6)
     left, width = curve.edges[:-1], np.diff(curve.edges)
     look: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.6}
     axes.bar(left, curve.came, width, color=BLUE, label="came true", **look)
     axes.bar(left, curve.failed, width, bottom=curve.came, color=ORANGE, hatch="////", label="did not", **look)
     both = curve.came + curve.failed
-    for at, wide, here in zip(left, width, both, strict=True):
-        if here > 0 and len(both) <= 24:
-            axes.annotate(
-                amount(here),
-                (at + wide / 2, here),
-                (0, 2),
-                textcoords="offset points",
-                ha="center",
-                size=SMALL - 1.5,
-                color=INK,
-            )
     axes.axvline(curve.mean_confidence, color=INK, linewidth=1.4, label="mean confidence")
-    axes.axvline(curve.base_rate, color=INK, linewidth=1.4, linestyle=(0, (3, 2)), label="frequency")
-    axes.set(xlim=(-0.02, 1.02), ylim=(0, 1.14 * (float(both.max()) or 1.0)))
+    axes.axvline(curve.base_rate, color=INK, linewidth=1.4, linestyle=(0, (3, 2)), label="share that came true")
+    axes.set(xlim=(-0.02, 1.02), ylim=(0, 1.2 * (float(both.max()) or 1.0)))
+    if len(both) <= 24:
+        numbers_on(axes, curve.edges, both, SMALL - 1.5, turned=True)
     axes.set_xticks(np.arange(6) / 5)
     axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda rows, _: amount(rows))
-    named(axes, "confidence", "rows")
-    legend(axes)
+    named(axes, curve.said, "weight" if curve.weighted else "rows")
+    legend(axes, inside=ax is not None)
     return made

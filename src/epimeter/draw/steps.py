@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from epimeter.draw.bands import redrawn_band
-from epimeter.draw.canvas import BLUE, FAINT, SKY, diagram, figure, legend, number, percent, rows_text
+from epimeter.draw.canvas import BLUE, FAINT, SKY, diagram, legend, number, percent, rows_text
 from epimeter.draw.curve import Diagram, Floats, Level, curve, histogram_of, reading
+from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.limits import AtLeast
 from epimeter.metrics.curve.isotonic import corp, isotonic
 from epimeter.summaries import Ordered
@@ -133,12 +134,22 @@ def _band(
     return {"band_at": levels.prob[kept], "band_low": low, "band_high": high}
 
 
-@figure(isotonic_curve)
-def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability diagram (CORP)") -> Figure:
+def _strand(axes: Any, curve: IsotonicCurve, look: Look) -> None:
+    """One of several models: its steps."""
+    x, y = curve.corners
+    axes.plot(x, y, color=look.colour, linestyle=look.dash, linewidth=1.6, label=look.name, zorder=3)
+
+
+@figure(isotonic_curve, Strand(_strand))
+def isotonic_diagram(
+    curve: IsotonicCurve, *, ax: Any = None, title: str = "Isotonic reliability diagram (CORP)"
+) -> Figure:
     """The isotonic curve with its band, and under it where the rows are.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -153,7 +164,7 @@ def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability
     else:
         what = "of calibrated models" if around else "band of the curve"
         notes.append(f"shaded: {percent(curve.level)} {what}, point by point, {curve.draws:,} draws")
-    made, axes = diagram(curve, title, notes)
+    made, axes = diagram(curve, title, notes, ax)
     if curve.band_at is not None and curve.band_low is not None and curve.band_high is not None:
         if len(curve.band_at) == 1:
             axes.vlines(curve.band_at, curve.band_low, curve.band_high, FAINT if around else SKY, linewidth=9, zorder=1)
@@ -171,5 +182,5 @@ def isotonic_diagram(curve: IsotonicCurve, *, title: str = "Isotonic reliability
     axes.plot(x, y, color=BLUE, linewidth=1.6, label="isotonic frequency", zorder=3)
     flat = curve.last > curve.first
     axes.scatter(curve.first[~flat], curve.frequency[~flat], s=18, color=BLUE, zorder=3.5)
-    legend(axes)
+    legend(axes, inside=ax is not None)
     return made

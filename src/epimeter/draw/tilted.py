@@ -8,14 +8,15 @@ distance to it is the error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from epimeter.draw.bands import EXACT, clopper_pearson
-from epimeter.draw.bins import marked
-from epimeter.draw.canvas import VERMILION, diagram, figure, legend, number, percent, rows_text
+from epimeter.draw.bin_marks import marked
+from epimeter.draw.canvas import SKY, VERMILION, diagram, legend, number, percent, rows_text
 from epimeter.draw.curve import Count, Diagram, Floats, Level, counted, curve, histogram_of, reading
+from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.metrics.bin.roof import Column, ece_fott, lift
@@ -111,12 +112,20 @@ def roof_curve(
     )
 
 
-@figure(roof_curve)
-def roof(curve: RoofCurve, *, title: str = "Tilted-roof reliability diagram") -> Figure:
-    """The pieces of the roof, the means they rest on with intervals, and under them where the rows are.
+def _strand(axes: Any, curve: RoofCurve, look: Look) -> None:
+    """One of several models: the pieces of its roof."""
+    line = _pieces(curve, curve.first, curve.last)
+    axes.plot(*line, color=look.colour, linestyle=look.dash, linewidth=2.2, label=look.name, zorder=3)
+
+
+@figure(roof_curve, Strand(_strand))
+def roof(curve: RoofCurve, *, ax: Any = None, title: str = "Tilted-roof reliability diagram") -> Figure:
+    """Bars under the pieces of the roof, the means they rest on with intervals, and under them where the rows are.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -124,15 +133,25 @@ def roof(curve: RoofCurve, *, title: str = "Tilted-roof reliability diagram") ->
         f"{rows_text(curve)}; ece_fott = {number(curve.value)}: {curve.convention}",
         f"bars: {percent(curve.level)} intervals ({curve.interval})",
     ]
-    made, axes = diagram(curve, title, notes)
+    made, axes = diagram(curve, title, notes, ax)
+    for place, (left, right, low, high) in enumerate(zip(curve.begin, curve.end, curve.left, curve.right, strict=True)):
+        # The roof may leave [0, 1] where no rows are; a bar does not.
+        at = np.linspace(left, right, 33)
+        top = np.clip(np.linspace(low, high, 33), 0.0, 1.0)
+        axes.fill_between(at, 0.0, top, color=SKY, alpha=0.28, linewidth=0, label=None if place else "bars")
+        axes.vlines([left, right], 0.0, [top[0], top[-1]], "white", linewidth=1.0, zorder=1.1)
     for begin, end, width, style in ((curve.begin, curve.end, 0.9, (0, (1, 1.5))), (curve.first, curve.last, 2.2, "-")):
-        across = np.stack([begin, end], axis=1)
-        up = curve.frequency[:, None] + curve.slope * (across - curve.confidence[:, None])
-        name = "fitted map" if style == "-" else "where no rows are"
-        pieces = [
-            np.append(np.column_stack([x, y]), [[np.nan, np.nan]], axis=0) for x, y in zip(across, up, strict=True)
-        ]
-        axes.plot(*np.concatenate(pieces).T, color=VERMILION, linewidth=width, linestyle=style, label=name, zorder=2)
+        name = "fitted map" if style == "-" else "no rows there"
+        line = _pieces(curve, begin, end)
+        axes.plot(*line, color=VERMILION, linewidth=width, linestyle=style, label=name, zorder=2)
     marked(axes, curve.confidence, curve.frequency, curve.low, curve.high, size=4.0)
-    legend(axes)
+    legend(axes, 5, inside=ax is not None)
     return made
+
+
+def _pieces(curve: RoofCurve, begin: Floats, end: Floats) -> Floats:
+    """The map over [begin, end] of each bin as one line with breaks: its x and its y."""
+    across = np.stack([begin, end], axis=1)
+    up = curve.frequency[:, None] + curve.slope * (across - curve.confidence[:, None])
+    broken = [np.append(np.column_stack([x, y]), [[np.nan, np.nan]], axis=0) for x, y in zip(across, up, strict=True)]
+    return np.concatenate(broken).T

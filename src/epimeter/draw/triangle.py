@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,26 @@ from epimeter.draw.canvas import (
     BLUE,
     FAINT,
     INK,
+    SMALL,
     SOFT,
     TEXT,
     VERMILION,
     amount,
-    figure,
+    dressed,
     number,
     page,
     panel,
     percent,
     rows_text,
+    summed,
 )
 from epimeter.draw.curve import Count, Curve, Floats, Integers, Level, curve
+from epimeter.draw.overlay import figure
 from epimeter.errors import InputError
 from epimeter.views import View
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -62,7 +66,7 @@ class SimplexCurve(Curve):
 
 
 @curve
-def simplex_curve(view: View, *, side: Count = 8, level: Level = 0.95) -> SimplexCurve:
+def simplex_curve(view: View, *, side: Count = 5, level: Level = 0.95) -> SimplexCurve:
     """Mean prediction and mean outcome in each cell of the triangle; summed up by the mean distance of the two.
 
     The distance is half the sum of the absolute differences, as in mvms_ece.
@@ -131,6 +135,7 @@ def simplex(
     curve: SimplexCurve,
     *,
     names: Sequence[str] = ("class 0", "class 1", "class 2"),
+    ax: Any = None,
     title: str = "Simplex of three classes",
 ) -> Figure:
     """An arrow in each cell from the mean prediction to the mean outcome.
@@ -139,6 +144,8 @@ def simplex(
     ----------
     names
         Names of the three classes, for the corners.
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -149,10 +156,18 @@ def simplex(
         f"arrows: from mean prediction to mean outcome; thick, red: outside the {percent(curve.level)} "
         f"intervals of the cell ({curve.interval}); dots: as large as there are rows, {amount(curve.weight.max())} at most",
     ]
-    made, top = page(5.4, 4.6, title, notes)
-    axes = panel(made, 0.3, 0.1, 4.8, top - 0.2)
-    axes.set_axis_off()
-    axes.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.0), aspect="equal")
+    if ax is None:
+        made, top = page(5.4, 4.9, title, notes)
+        axes = panel(made, 0.3, 0.1, 4.8, top - 0.2)
+    else:
+        axes = dressed(ax, title, summed(curve))
+        made = ax.figure
+    axes.set(xlim=(-0.16, 1.16), ylim=(-0.16, 1.0), aspect="equal")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    _ticks(axes, names)
     for step in range(1, curve.side):
         share = step / curve.side
         ends = np.array([[share, 1 - share, 0], [share, 0, 1 - share]])
@@ -163,7 +178,7 @@ def simplex(
         axes.annotate(
             name,
             corner,
-            (0, -5 if low else 5),
+            (0, -17 if low else 5),
             textcoords="offset points",
             size=TEXT,
             color=INK,
@@ -196,6 +211,39 @@ def simplex(
             zorder=4 if beyond else 3,
         )
     return made
+
+
+def _ticks(axes: Axes, names: Sequence[str]) -> None:
+    """The probability of each class along one edge of the triangle, from 0 at one corner to 1 at its own."""
+    # Along the edge from class a to class b the third is 0, and the probability of b grows from 0 to 1.
+    turns = ((0, 1, (0, -9), 0.0), (1, 2, (10, 1), -60.0), (2, 0, (-10, 1), 60.0))
+    for start, end, (right, up), angle in turns:
+        for share in (0.2, 0.4, 0.6, 0.8):
+            point = np.zeros(3)
+            point[start], point[end] = 1 - share, share
+            axes.annotate(
+                f"{share:g}",
+                tuple(flat(point)),
+                (right, up),
+                textcoords="offset points",
+                size=SMALL - 0.5,
+                color=SOFT,
+                ha="center",
+                va="center",
+            )
+        middle = np.zeros(3)
+        middle[start] = middle[end] = 0.5
+        axes.annotate(
+            f"probability of {names[end]} →" if start == 0 else f"← probability of {names[end]}",
+            tuple(flat(middle)),
+            (2.2 * right, 2.2 * up + (4 if start else 0)),
+            textcoords="offset points",
+            size=SMALL,
+            color=SOFT,
+            ha="center",
+            va="center",
+            rotation=angle,
+        )
 
 
 def flat(points: Floats) -> Floats:

@@ -8,7 +8,7 @@ calibrated model is a random walk; how far it may stray is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,22 +17,21 @@ from epimeter.draw.canvas import (
     FAINT,
     INK,
     LEFT,
-    RIGHT,
     SMALL,
     SOFT,
     VERMILION,
-    figure,
     legend,
     named,
     number,
     p_text,
-    page,
-    panel,
     percent,
     rows_text,
+    stage,
+    summed,
     thinned,
 )
 from epimeter.draw.curve import Curve, Floats, Level, curve, reading
+from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.cumulative.walk import Walk, steps_of
@@ -103,12 +102,30 @@ def largest_excursion(level: float) -> float:
     return float(brentq(lambda x: brownian_tail.compute(x, kind="max_abs", tail="lower") - level, 0.05, 40.0))
 
 
-@figure(cumulative_curve)
-def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences") -> Figure:
+ACROSS, UP = "share of the rows, least confident first", "outcome minus confidence, added up"
+
+
+def _strand(axes: Any, curve: CumulativeCurve, look: Look) -> None:
+    """One of several models: its line, and what a calibrated model's whole line would stay within, at the right rim."""
+    fraction, difference = np.append(0.0, curve.fraction), np.append(0.0, curve.difference)
+    line = thinned(fraction, difference)
+    axes.axhline(0, color=SOFT, linewidth=0.8, zorder=1)
+    axes.plot(*line, color=look.colour, linestyle=look.dash, linewidth=1.5, label=look.name, zorder=3)
+    axes.vlines([1.0], [-curve.limit], [curve.limit], look.colour, linewidth=5, alpha=0.35, zorder=2)
+    axes.set_xlim(0, 1.01)
+
+
+@figure(
+    cumulative_curve,
+    Strand(_strand, ACROSS, UP, "bars at the right: what the whole line of a calibrated model would stay within"),
+)
+def cumulative(curve: CumulativeCurve, *, ax: Any = None, title: str = "Cumulative differences") -> Figure:
     """The line of cumulative differences, the band of a calibrated model, and the confidence along the top.
 
     Parameters
     ----------
+    ax
+        Axes to draw on, instead of a page of its own.
     title
         What stands above.
     """
@@ -117,8 +134,7 @@ def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences")
         f"{curve.convention}",
         "a falling line is over-confidence, a rising one under-confidence, as large as its slope",
     ]
-    made, top = page(LEFT + 0.1 + 4.6 + RIGHT, 4.5, title, notes)
-    axes = panel(made, LEFT + 0.1, 0.55, 4.6, top - 1.2)
+    made, axes = stage(ax, title, notes, summed(curve), height=4.5, left=LEFT + 0.1, above=0.65)
     fraction, difference = np.append(0.0, curve.fraction), np.append(0.0, curve.difference)
     x, band = thinned(fraction, np.append(0.0, curve.band))
     axes.fill_between(
@@ -137,8 +153,11 @@ def cumulative(curve: CumulativeCurve, *, title: str = "Cumulative differences")
     least = max(curve.limit, 0.01)
     axes.set(xlim=(0, 1), ylim=(1.12 * min(difference.min(), -least), 1.12 * max(difference.max(), least)))
     axes.set_xticks(np.arange(6) / 5)
-    named(axes, "share of the rows, least confident first", "outcome minus confidence, added up")
-    _confidences(axes, curve)
+    named(axes, ACROSS, UP)
+    if ax is None:
+        _confidences(axes, curve)
+    else:
+        legend(axes, inside=True)
     return made
 
 

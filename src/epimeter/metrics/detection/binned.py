@@ -159,13 +159,55 @@ def d_ece(
     image_size
         Width and height of the image, by which coordinates are divided; or one such pair for each detection.
     """
+    return located(
+        (truth_image, truth_class, truth_box, image, label, box, score),
+        variant=variant,
+        bins=bins,
+        min_count=min_count,
+        renormalise=renormalise,
+        iou_threshold=iou_threshold,
+        score_threshold=score_threshold,
+        image_size=image_size,
+    ).error
+
+
+@dataclass(frozen=True)
+class Located:
+    """The filled cells behind d_ece."""
+
+    error: DetectionError
+    count: NDArray[np.int64]
+    gap: Floats
+    """Sum of y - c in each cell."""
+    used: NDArray[np.bool_]
+    place: NDArray[np.intp]
+    """Where the second and third dimension put each cell: rows of the third, columns of the second."""
+    n: int
+    min_count: int
+
+
+def located(
+    columns: tuple[Any, ...],
+    *,
+    variant: Variant = "confidence",
+    bins: Any = None,
+    min_count: int = 8,
+    renormalise: bool = False,
+    iou_threshold: float = 0.5,
+    score_threshold: float = 0.0,
+    image_size: Any = (1.0, 1.0),
+) -> Located:
+    """Match, cut into cells and add up; the parameters are those of d_ece."""
     sizes = _bins(bins, variant)
-    found = match((truth_image, truth_class, truth_box, image, label, box, score), iou_threshold, score_threshold)
+    found = match(columns, iou_threshold, score_threshold)
     size = _image_size(image_size, len(found.scene.score))[found.kept]
     needs_detections(found, "d_ece")
+    index = [
+        width_index(feature, number) for feature, number in zip(_features(found, variant, size), sizes, strict=True)
+    ]
     key = np.zeros(len(found.kept), np.int64)
-    for feature, number in zip(_features(found, variant, size), sizes, strict=True):
-        _, key = np.unique(key * number + width_index(feature, number), return_inverse=True)  # small again: no overflow
+    for cells, number in zip(index, sizes, strict=True):
+        _, key = np.unique(key * number + cells, return_inverse=True)  # small again: no overflow
     cell = key.ravel()
     count, gap = cell_gaps(found, cell, int(cell.max()) + 1)
     used = count >= min_count
@@ -175,11 +217,15 @@ def d_ece(
             f"d_ece needs a cell with at least {min_count} detections; the fullest has {count.max()}. "
             "Use fewer bins, or a smaller min_count"
         )
-    return DetectionError(
+    place = np.zeros(len(count), np.intp)
+    if len(sizes) > 1:
+        place[cell] = index[2] * sizes[1] + index[1]
+    error = DetectionError(
         value=float(np.sum(np.abs(gap[used])) / (inside if renormalise else len(cell))),
         coverage=inside / len(cell),
         cells=int(used.sum()),
     )
+    return Located(error, count, gap, used, place, len(cell), min_count)
 
 
 def _features(found: Matched, variant: Variant, size: Floats) -> list[Floats]:
