@@ -247,3 +247,48 @@ def test_strangers_are_limited_by_their_address_whatever_their_headers_say(tmp_p
 def test_public_pages_need_no_key(service, path):
     with service.client() as nobody:
         assert nobody.get(path).status_code == 200
+
+
+def test_a_key_touches_no_key_of_more_rights_and_its_children_end_no_later(service):
+    """A keys:write key ended the administrator's; a key for an hour made one for ever."""
+    with service.admin as admin:
+        mine = admin.get("/v1/auth/api-keys").json()["items"]
+        admins = next(one["id"] for one in mine if one["id"] in service.admin_key)
+        soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)).isoformat()
+        wanted = {"name": "small", "scopes": ["keys:write", "evaluations:read"], "expires_at": soon}
+        small = admin.post("/v1/auth/api-keys", json=wanted).raise_for_status().json()
+        wide = admin.post("/v1/auth/api-keys", json={"name": "wide", "scopes": ["keys:write", "evaluate"]}).json()
+        with service.client(small["key"]) as client:
+            for key in (admins, wide["id"]):
+                answer = client.delete(f"/v1/auth/api-keys/{key}")
+                assert answer.status_code == 403 and "may more" in answer.text
+                wanted = {"name": "x", "scopes": ["keys:write"], "replaces": key, "overlap_hours": 0}
+                assert client.post("/v1/auth/api-keys", json=wanted).status_code == 403
+            child = client.post("/v1/auth/api-keys", json={"name": "child", "scopes": ["keys:write"]}).json()
+            assert child["expires_at"] == small["expires_at"]
+            later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=2)).isoformat()
+            answer = client.post("/v1/auth/api-keys", json={"name": "x", "scopes": ["keys:write"], "expires_at": later})
+            assert answer.status_code == 403 and "no later" in answer.text
+            assert client.delete(f"/v1/auth/api-keys/{child['id']}").status_code == 204
+        assert admin.get("/v1/usage").status_code == 200
+        # A key that another replaces ends too, and so do its children.
+        replaced = {"name": "next", "scopes": ["keys:write"], "replaces": wide["id"], "overlap_hours": 1}
+        assert admin.post("/v1/auth/api-keys", json=replaced).status_code == 201
+        with service.client(wide["key"]) as client:
+            child = client.post("/v1/auth/api-keys", json={"name": "child", "scopes": ["evaluate"]}).json()
+            assert child["expires_at"] is not None
+
+
+def test_an_idempotency_key_stands_for_method_path_query_and_body(tenant):
+    body = b'{"confidence":0.9,"correct":true}\n'
+    headers = {"content-type": "application/x-ndjson", "idempotency-key": "one"}
+    first = tenant.post("/v1/evaluate", content=body, params={"model_id": "a"}, headers=headers)
+    again = tenant.post("/v1/evaluate", content=body, params={"model_id": "a"}, headers=headers)
+    assert again.headers["idempotency-replayed"] == "true" and again.content == first.content
+    for other in (
+        {"model_id": "b"},
+        {"model_id": "a", "domain": "medical"},
+        {"model_id": "a", "metrics": "brier_score"},
+    ):
+        answer = tenant.post("/v1/evaluate", content=body, params=other, headers=headers)
+        assert answer.status_code == 422 and "another request" in answer.text, other

@@ -124,3 +124,13 @@ def test_a_lost_key_an_interrupted_start_and_another_issuer(tmp_path):
 def test_serve_refuses_other_addresses_in_one_sentence(tmp_path, words):
     done = serve(tmp_path / "d", *words)
     assert done.returncode == 2 and "Traceback" not in done.stderr and done.stderr.count("\n") <= 2, done.stderr
+
+
+def test_a_variable_that_is_no_setting_is_refused():
+    with pytest.raises(
+        SettingsError, match="EPIMETER_WEBHOK_HTTP, which is no setting; did you mean EPIMETER_WEBHOOK_HTTP"
+    ):
+        load(environment={"EPIMETER_WEBHOK_HTTP": "true"})
+    with pytest.raises(SettingsError, match="unset it"):
+        load(environment={"EPIMETER_XYZZY": "1"})
+    assert load(environment={"EPIMETER_KEY": "onto_live_x", "EPIMETER_TRACE": "1", "HOME": "/"}).port == 8600

@@ -1,9 +1,11 @@
 """Webhooks: signed, delivered, retried, and never into a private network."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +14,8 @@ import ground
 import pytest
 
 from epimeter.errors import InputError
-from epimeter.service.webhooks import Guard, signature
+from epimeter.service.settings import SettingsError
+from epimeter.service.webhooks import Guard, send, signature
 
 PATH = "/v1/evaluate"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})
@@ -174,3 +177,88 @@ def test_the_signature_of_the_specification():
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     made = signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+class Drip:
+    """An endpoint that takes every message and answers a byte at a time, never to its end."""
+
+    def __init__(self, pause=0.5):
+        self.taken, self._stop = 0, threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        threading.Thread(target=self._serve, args=(pause,), daemon=True).start()
+
+    def _serve(self, pause):
+        with contextlib.suppress(OSError):
+            while True:
+                line, _ = self._listener.accept()
+                self.taken += 1
+                threading.Thread(target=self._drip, args=(line, pause), daemon=True).start()
+
+    def _drip(self, line, pause):
+        with contextlib.suppress(OSError), line:
+            for byte in b"HTTP/1.1 200 OK\r\nx-long: " + b"y" * 10_000:
+                if self._stop.wait(pause):
+                    return
+                line.sendall(bytes([byte]))
+
+    def close(self):
+        self._stop.set()
+        self._listener.close()
+
+
+def test_an_endpoint_that_answers_byte_by_byte_holds_up_nobody_else(tenant, other, ear):
+    drip = Drip()
+    try:
+        for _ in range(5):
+            made = tenant.post("/v1/webhooks", json={"url": drip.url, "events": ["evaluation.completed"]})
+            assert made.status_code == 201, made.text
+        hook = made.json()["id"]
+        other.post("/v1/webhooks", json={"url": ear.url, "events": ["evaluation.completed"]}).raise_for_status()
+        for _ in range(3):
+            tenant.post(PATH, json=ONE).raise_for_status()
+        other.post(PATH, json=ONE).raise_for_status()
+        ear.wait(1, seconds=5)
+        assert drip.taken <= 1  # one message of an organisation is under way at a time
+        end = time.monotonic() + 60
+        while time.monotonic() < end and drip.taken < 2:
+            time.sleep(0.2)
+        assert drip.taken >= 2  # the deadline came, and the next had its turn
+        assert hook
+    finally:
+        drip.close()
+
+
+def test_a_delivery_has_one_deadline_from_the_name_to_the_last_byte():
+    drip = Drip(pause=0.1)
+    try:
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError, match="within 1 s"):
+            send(Guard(["127.0.0.0/8"], ports=["1-65535"], plain=True), drip.url, b"{}", {}, deadline=1.0)
+        assert time.monotonic() - begun < 5
+    finally:
+        drip.close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["2002:7f00:1::1", "2002:a9fe:a9fe::1", "fec0::1", "fc00::1", "fe80::1", "192.0.0.8", "192.0.0.170", "192.88.99.1",
+     "2001:0:4136:e378:8000:63bf:3fff:fdd2", "64:ff9b::7f00:1", "64:ff9b:1::1", "::ffff:10.0.0.1", "::127.0.0.1", "::",
+     "2001:db8::1", "3fff::1", "100::1", "5f00::1", "ff0e::1", "4000::1", "0.1.2.3", "100.64.0.1", "198.18.0.1", "240.0.0.1",
+     "255.255.255.255", "224.0.0.1", "203.0.113.5", "169.254.169.254"],
+)  # fmt: skip
+def test_only_global_unicast_is_reached(address):
+    guard = Guard(resolve=lambda *_, **__: [(0, 0, 0, "", (address, 443))])
+    with pytest.raises(InputError, match="public internet"):
+        guard.address("host.example", 443)
+
+
+def test_ports_are_on_a_list():
+    guard = Guard()
+    assert guard.check("https://host.example/x")[2] == 443
+    for port in (22, 25, 6379, 5432, 8443, 0, 65535):
+        with pytest.raises(InputError, match="port"):
+            guard.check(f"https://host.example:{port}/")
+    assert Guard(ports=["8000-8999"]).check("https://host.example:8443/")[2] == 8443
+    with pytest.raises(SettingsError, match="8000-8999"):
+        Guard(ports=["http"])

@@ -34,6 +34,8 @@ class Caller:
     organization_name: str
     tier: str
     scopes: frozenset[str]
+    ends_at: int | None = None
+    """When the key ends, by expiry or because another replaces it."""
 
     def may(self, scope: str) -> bool:
         """Whether the key has a scope; an administrator's has all."""
@@ -116,6 +118,7 @@ class Gate:
             organization_name=facts.organization_name,
             tier=facts.tier,
             scopes=facts.scopes,
+            ends_at=min((end for end in (facts.expires_at, facts.revoked_at) if end is not None), default=None),
         )
 
     def stroll(self, request: Request) -> Caller | None:
@@ -170,6 +173,9 @@ def needs(scope: str) -> Callable[[Request], None]:
         if not caller.may(scope):
             raise Problem("forbidden", f"the key lacks the scope {scope}")
         request.state.caller = caller
+        # Given back by whoever surrounds the request, however it ends.
+        most = request.app.state.settings.in_flight
+        request.state.seat = request.app.state.crowd.take(caller.organization, most, "requests", wait=1)
 
     return entered
 

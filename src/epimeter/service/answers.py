@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -32,11 +33,13 @@ Work = Callable[[Connection], tuple[int, bytes, str | None]]
 def once(request: Request, store: Store, caller: Caller, fingerprint: bytes, prepare: Callable[[], Work]) -> Response:
     """Do a request's work, once for each `Idempotency-Key`.
 
-    `prepare` does what needs no transaction; what it returns runs inside one, together with keeping the answer.
+    `fingerprint` is the digest of the body. `prepare` does what needs no transaction; what it returns runs inside one,
+    together with keeping the answer.
     """
     key = request.headers.get("idempotency-key")
     if key is None:
         return _done(store, prepare(), None)
+    fingerprint = _of_request(request, fingerprint)
     if not _KEY.fullmatch(key):
         raise Problem("bad-request", "Idempotency-Key must have 1 to 255 visible ASCII characters")
     mine = {
@@ -58,6 +61,18 @@ def once(request: Request, store: Store, caller: Caller, fingerprint: bytes, pre
         raise
 
 
+def _of_request(request: Request, body: bytes) -> bytes:
+    """What makes a request the same one: method, path, query, how its body is to be read, and the body's own digest."""
+    said = (request.method, request.url.path, request.url.query)
+    read_as = (request.headers.get("content-type", ""), request.headers.get("content-encoding", ""))
+    made = hashlib.sha256()
+    for part in (*said, *read_as):
+        text = part.encode("utf-8", "surrogateescape")
+        made.update(len(text).to_bytes(8, "big") + text)
+    made.update(body)
+    return made.digest()
+
+
 def _done(store: Store, work: Work, mine: dict[str, str] | None) -> Response:
     with store.writing() as db:
         status, body, location = work(db)
@@ -69,7 +84,7 @@ def _done(store: Store, work: Work, mine: dict[str, str] | None) -> Response:
 
 def _replayed(found: Any, fingerprint: bytes) -> Response:
     if bytes(found["fingerprint"]) != fingerprint:
-        raise Problem("key-reused", "this Idempotency-Key came with another body before; use a new one")
+        raise Problem("key-reused", "this Idempotency-Key came with another request before; use a new one")
     if found["status"] is None:
         raise Problem(
             "in-flight", "the first request with this Idempotency-Key is not done yet", headers={"Retry-After": "1"}

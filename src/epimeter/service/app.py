@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import re
@@ -24,10 +23,12 @@ from epimeter import __version__
 from epimeter.service import documents, problems
 from epimeter.service.access import Gate, Uses
 from epimeter.service.api import account, catalogue, evaluations, keys, registry, signal, trust, webhooks
-from epimeter.service.api.signal import Seats
+from epimeter.service.api.catalogue import Readiness
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import Ledger
+from epimeter.service.problems import Problem
 from epimeter.service.rates import window
+from epimeter.service.seats import Seats
 from epimeter.service.settings import Secrets, Settings
 from epimeter.service.webhooks import Guard
 from epimeter.service.workers import Crew
@@ -49,7 +50,7 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
     stopping = threading.Event()
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(app: FastAPI) -> AsyncIterator[None]:
         crew.start()
         pulse = asyncio.create_task(_pulse(gauges))
         try:
@@ -57,17 +58,26 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
         finally:
             stopping.set()
             pulse.cancel()
+            app.state.readiness.close()
             await anyio.to_thread.run_sync(crew.stop)
 
     app = FastAPI(
-        title="epimeter", version=__version__, lifespan=life, docs_url=None, redoc_url=None, openapi_url="/openapi.json"
+        title="epimeter",
+        version=__version__,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        # A redirect to a path with a slash would be made from the Host header, which anybody may write.
+        redirect_slashes=False,
     )
     app.state.settings, app.state.secrets = settings, secrets
     app.state.store, app.state.ledger, app.state.gauges = store, ledger, gauges
     app.state.revision = revision(store)
     app.state.stopping = stopping
-    app.state.seats = Seats()
-    app.state.guard = Guard(settings.webhook_networks, plain=settings.webhook_http)
+    app.state.seats, app.state.crowd = Seats(), Seats()
+    app.state.guard = Guard.of(settings)
+    app.state.readiness = Readiness(app.state)
     app.state.measuring = anyio.CapacityLimiter(max(2, os.cpu_count() or 2))
     app.state.gate = Gate(
         store,
@@ -81,7 +91,7 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
         app.include_router(area.area)
     problems.install(app)
     documents.install(app)
-    app.add_middleware(Surroundings, gauges=gauges)
+    app.add_middleware(Surroundings, gauges=gauges, secure=ledger.registry.issuer.startswith("https://"))
     _watch(gauges, app, store)
     return app
 
@@ -137,8 +147,11 @@ class Surroundings:
         (b"x-frame-options", b"DENY"),
     )
 
-    def __init__(self, app: ASGIApp, gauges: Gauges) -> None:
+    HSTS = (b"strict-transport-security", b"max-age=63072000; includeSubDomains")
+
+    def __init__(self, app: ASGIApp, gauges: Gauges, *, secure: bool = False) -> None:
         self._app, self._gauges = app, gauges
+        self._safety = (*self.SAFETY, self.HSTS) if secure else self.SAFETY
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -156,7 +169,7 @@ class Surroundings:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = message["status"], True
-                more = [(b"x-request-id", trace.encode("ascii")), *self.SAFETY]
+                more = [(b"x-request-id", trace.encode("ascii")), *self._safety]
                 more += [(name.lower().encode(), value.encode()) for name, value in scope["state"]["headers"].items()]
                 present = {name for name, _ in message["headers"]}
                 if b"cache-control" not in present:
@@ -167,6 +180,7 @@ class Surroundings:
             await send(message)
 
         try:
+            _refuse_nul(scope)
             await self._app(scope, receive, answered)
         except Exception as fault:
             if started:
@@ -174,13 +188,16 @@ class Surroundings:
             answer = problems.answer(problems.as_problem(fault), scope["path"], trace)
             await answer(scope, receive, answered)
         finally:
+            seat = scope["state"].get("seat")
+            if seat is not None:
+                seat.leave()
             seconds = time.perf_counter() - begun
             route = scope.get("route")
             pattern = getattr(route, "path", "unknown")
             self._gauges.request(scope["method"], pattern, status, seconds)
             if log.isEnabledFor(logging.INFO):
                 caller = scope["state"].get("caller")
-                line = {
+                facts = {
                     "trace": trace,
                     "method": scope["method"],
                     "route": pattern,
@@ -188,7 +205,13 @@ class Surroundings:
                     "ms": round(seconds * 1e3, 2),
                     "key": getattr(caller, "key_id", None),
                 }
-                log.info(json.dumps(line))
+                log.info("request", extra={"facts": facts})
+
+
+def _refuse_nul(scope: Scope) -> None:
+    """Refuse what PostgreSQL cannot hold, on every database."""
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        raise Problem("invalid", "path and query must have no NUL character")
 
 
 def _policy(headers: list[tuple[bytes, bytes]]) -> bytes:

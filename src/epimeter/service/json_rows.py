@@ -88,6 +88,7 @@ def from_lines(body: Body, settings: Settings) -> Columns:
             raise _bad_line(block, total + 1) from None
         if not rows:
             continue
+        _refuse_other_lines(block, len(rows), total + 1)
         refuse_many(total + len(rows), settings)
         part, single = _of_rows(rows, block, "/lines", total + 1)
         if not single:
@@ -200,6 +201,19 @@ def _bad_line(block: bytes, first: int) -> Problem:
             sentence = f"a line must be one JSON object; {fault}"
             return Problem("invalid", f"/lines/{number}: {sentence}", errors=[(f"/lines/{number}", sentence)])
     return Problem("invalid", "the body must have one JSON object a line")
+
+
+def _refuse_other_lines(block: bytes, n_rows: int, first: int) -> None:
+    """Refuse two objects on a line, and one over two: the decoder takes any white space for the end of a line."""
+    begins = block.count(b"\n{") + block.startswith(b"{")
+    if block.count(b"{") == begins == block.count(b"\n") + 1 == n_rows:
+        return
+    for number, line in _numbered(block, first):
+        try:
+            _line.decode(line)
+        except msgspec.MsgspecError:
+            sentence = "a line must be one JSON object; this one is part of an object, or more than one"
+            raise Problem("invalid", f"/lines/{number}: {sentence}", errors=[(f"/lines/{number}", sentence)]) from None
 
 
 def _refuse_repeats_in_lines(block: bytes, first: int) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
@@ -50,7 +50,7 @@ KINDS = {
     "too-large": Kind(413, "The body is too large", "Send NDJSON, Arrow or Parquet, or fewer rows at a time."),
     "unsupported-media-type": Kind(415, "This media type is not read", "See the media types in the documentation."),
     "invalid": Kind(422, "The content is not valid", "Mend what detail and errors name, and send it again."),
-    "key-reused": Kind(422, "Idempotency key used for another body", "Use a new Idempotency-Key for a new body."),
+    "key-reused": Kind(422, "Idempotency key used for another request", "Use a new Idempotency-Key for a new request."),
     "rate-limited": Kind(429, "Too many requests", "Wait as long as Retry-After says."),
     "quota-used-up": Kind(429, "The month's evaluations are used up", "Wait for the next month, or change the tier."),
     "headers-too-large": Kind(431, "The headers are too large", "Send fewer or shorter headers."),
@@ -110,6 +110,8 @@ def as_problem(fault: Exception) -> Problem:
         return Problem("out-of-space", "the server has no space left for this request", headers={"Retry-After": "60"})
     if isinstance(fault, DBAPIError) and _is_full(fault):
         return Problem("out-of-space", "the database has no space left", headers={"Retry-After": "60"})
+    if isinstance(fault, DataError):
+        return Problem("invalid", "a text or number in the request cannot be stored, as one with a NUL character")
     if isinstance(fault, OperationalError | PoolTimeout) or (
         isinstance(fault, DBAPIError) and fault.connection_invalidated
     ):

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import ctypes
 import fcntl
-import logging
 import signal
 import socket
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 
 import uvicorn
 
-from epimeter.service import acceptance
+from epimeter.service import acceptance, log_lines
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.bodies import Body
 from epimeter.service.columns import to_records
@@ -41,12 +40,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) -> None:
     """Serve until told to stop."""
-    logging.basicConfig(
-        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
-    )
-    for name in ("alembic", "uvicorn"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a broken request is the caller's fault
+    log_lines.begin(settings.log_level)
     # Threads that measure let go of the interpreter sooner, so that small calls do not wait for large ones.
     sys.setswitchinterval(0.001)
     give_memory_back()
@@ -150,7 +144,7 @@ async def _serve(settings: Settings, secrets: Secrets, store: Store, ledger: Led
     front = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=Wire.within(settings.headers_time),
+            http=Wire.of(settings),
             h11_max_incomplete_event_size=HEADERS_SIZE,
             timeout_keep_alive=20,
             timeout_graceful_shutdown=5,

@@ -7,6 +7,7 @@ in files that only their owner may read; a secret that is short, well known, or 
 
 from __future__ import annotations
 
+import difflib
 import os
 import secrets
 import stat
@@ -21,6 +22,8 @@ from epimeter.errors import EpimeterError
 from epimeter.trust.key_file import read_private, write_whole
 
 MIB = 1 << 20
+OTHERS = ("EPIMETER_CONFIG", "EPIMETER_TRACE", "EPIMETER_KEY", "EPIMETER_SERVER")
+"""Variables of the environment that are no settings: the file of settings, and what other commands read."""
 WELL_KNOWN = ("change", "default", "secret", "password", "pepper", "example", "test", "epimeter", "1234")
 Whole = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
@@ -64,6 +67,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_rows: Whole = 10_000_000
     rows_at_once: Whole = 100_000
     """Rows up to which an evaluation is answered in the request; more become a job."""
+    in_flight: Whole = 32
+    """Requests of one organisation that are answered at a time."""
+    connections: Whole = 1000
+    """Connections at a time."""
+    connections_per_address: Whole = 250
+    """Connections at a time of one address that is no trusted proxy."""
     headers_time: Seconds = 15.0
     """Longest time for the headers of a request."""
     body_pause: Seconds = 10.0
@@ -78,6 +87,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     keep_rows_days: Whole = 30
     """How long the rows of an evaluation that may become a certificate are kept."""
     signal_period: Seconds = 60.0
+    signal_organizations: Whole = 5
+    signal_records: Whole = 1000
+    """Fewest organisations and labelled records in the window of a signal that shows numbers; below, they are null."""
     open_delay: Annotated[float, msgspec.Meta(ge=0)] = 3600.0
     """How much later OPEN gets a signal (ERS 8.1)."""
     public_per_minute: Whole = 300
@@ -86,6 +98,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Wrong keys a minute that one address may try."""
     webhook_networks: tuple[str, ...] = ()
     """Private networks that webhooks may reach, as 10.1.0.0/16; by default none."""
+    webhook_ports: tuple[str, ...] = ("443", "80")
+    """Ports that webhooks may go to, each a number or a range as 8000-8999."""
     webhook_http: bool = False
     """Whether webhooks may go over plain HTTP."""
     trusted_proxies: tuple[str, ...] = ()
@@ -123,8 +137,13 @@ def load(
     known = {field.name: field for field in msgspec.structs.fields(Settings)}
     for name, text in environment.items():
         setting = name.removeprefix("EPIMETER_").lower()
-        if name.startswith("EPIMETER_") and setting in known:
-            found[setting] = text.split(",") if known[setting].type == tuple[str, ...] else text
+        if not name.startswith("EPIMETER_") or name in OTHERS:
+            continue
+        if setting not in known:
+            near = difflib.get_close_matches(setting, known, n=1)
+            hint = f"; did you mean EPIMETER_{near[0].upper()}?" if near else "; unset it"
+            raise SettingsError(f"the environment has {name}, which is no setting{hint}")
+        found[setting] = text.split(",") if known[setting].type == tuple[str, ...] else text
     found |= {name: value for name, value in (options or {}).items() if value is not None}
     try:
         return msgspec.convert(found, Settings, strict=False)

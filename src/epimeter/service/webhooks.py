@@ -3,13 +3,16 @@
 
 A message is signed by HMAC-SHA-256 over its id, its time and its body, under the secret of its endpoint, and sent as
 `webhook-id`, `webhook-timestamp`, `webhook-signature`. Where it goes is decided here and nowhere else: the name is
-resolved once, every address it resolves to must be public, and the connection is made to that very address, so that
-a name cannot point elsewhere a moment later. Redirects are not followed.
+resolved once, every address it resolves to must be global unicast, its port one that is allowed, and the connection is made to
+that very address, so that a name cannot point elsewhere a moment later. Redirects are not followed. From resolving to the
+last byte of the answer everything has one deadline, and an organisation has one message under way at a time, so that whoever
+answers slowly keeps nobody else waiting.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -17,6 +20,8 @@ import ipaddress
 import random
 import socket
 import ssl
+import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +31,7 @@ from sqlalchemy import Connection
 
 from epimeter.errors import InputError
 from epimeter.service.secrets import webhook_secret
+from epimeter.service.settings import Settings, SettingsError
 from epimeter.store import Store
 from epimeter.store import webhooks as outbox
 from epimeter.store.moments import SECOND, now, written
@@ -33,8 +39,26 @@ from epimeter.store.moments import SECOND, now, written
 SCHEDULE = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds until the next try, by number of tries; then a message is given up."""
 DISABLE_AFTER = 20
-TIMEOUT = 10.0
-ANSWER_LIMIT = 4096
+DEADLINE = 10.0
+"""Seconds that a delivery may take in all."""
+GLOBAL_6 = ipaddress.IPv6Network("2000::/3")
+"""The only IPv6 addresses that are given out as global unicast (RFC 4291)."""
+NOT_GLOBAL = tuple(
+    ipaddress.ip_network(one)
+    for one in (
+        "192.0.0.0/24",  # protocol assignments (RFC 6890)
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT relays
+        "192.88.99.0/24",  # 6to4 relays
+        "192.175.48.0/24",  # AS112
+        "2001::/23",  # protocol assignments, Teredo among them: they carry IPv4 addresses
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: carries an IPv4 address
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+"""Within the global ranges, what is special or leads elsewhere (IANA special-purpose registries)."""
 Resolve = Callable[..., list[Any]]
 
 
@@ -62,15 +86,31 @@ class Guard:
     ----------
     networks
         Private networks that are allowed all the same.
+    ports
+        Ports that are allowed, each a number or a range.
     plain
         Whether plain HTTP is allowed.
     """
 
     def __init__(
-        self, networks: Sequence[str] = (), *, plain: bool = False, resolve: Resolve = socket.getaddrinfo
+        self,
+        networks: Sequence[str] = (),
+        *,
+        ports: Sequence[str] = ("443", "80"),
+        plain: bool = False,
+        resolve: Resolve = socket.getaddrinfo,
     ) -> None:
-        self._networks = [ipaddress.ip_network(one) for one in networks]
+        try:
+            self._networks = [ipaddress.ip_network(one) for one in networks]
+            self._ports = [_range(one) for one in ports]
+        except ValueError as fault:
+            raise SettingsError(f"webhooks: {fault}") from None
         self._plain, self._resolve = plain, resolve
+
+    @classmethod
+    def of(cls, settings: Settings) -> Guard:
+        """The guard that the settings ask for."""
+        return cls(settings.webhook_networks, ports=settings.webhook_ports, plain=settings.webhook_http)
 
     def check(self, url: str) -> tuple[str, str, int, str]:
         """Scheme, host, port and path of an address that may be reached in principle."""
@@ -86,7 +126,10 @@ class Guard:
         if not url.isascii() or any(letter <= " " for letter in url):
             raise InputError("url must be plain ASCII without spaces", field="url")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path
+        port = (443 if parts.scheme == "https" else 80) if port is None else port
+        if not any(first <= port <= last for first, last in self._ports):
+            raise InputError(f"url must name a port that webhooks may go to; {port} is none", field="url")
+        return parts.scheme, host, port, path
 
     def address(self, host: str, port: int) -> str:
         """A public address of a host; refused when any of its addresses is not."""
@@ -96,32 +139,66 @@ class Guard:
             raise InputError(f"the host {host[:80]} has no address", field="url") from None
         for text in found:
             one = ipaddress.ip_address(text.partition("%")[0])
-            mapped = getattr(one, "ipv4_mapped", None)
-            real = mapped or one
-            public = real.is_global and not real.is_multicast and not real.is_reserved
-            if not public and not any(real in network for network in self._networks):
+            real = getattr(one, "ipv4_mapped", None) or one
+            if not global_unicast(real) and not any(real in network for network in self._networks):
                 raise InputError(f"the host {host[:80]} is not on the public internet", field="url")
         if not found:
             raise InputError(f"the host {host[:80]} has no address", field="url")
         return sorted(found)[0]
 
 
-def send(guard: Guard, url: str, body: bytes, headers: dict[str, str]) -> int:
-    """Post a body to an address that the guard allows; the status of the answer."""
+def global_unicast(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is that of one machine on the public internet, and of no other thing behind it."""
+    if address.version == 6 and address not in GLOBAL_6:
+        return False
+    special = address.is_multicast or address.is_reserved or any(address in network for network in NOT_GLOBAL)
+    return address.is_global and not special
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.strip().partition("-")
+    if not first.isdigit() or not (last or first).isdigit():
+        raise ValueError(f"a port must be a number or a range as 8000-8999; got {text[:20]!r}")
+    return int(first), int(last or first)
+
+
+def send(guard: Guard, url: str, body: bytes, headers: dict[str, str], *, deadline: float = DEADLINE) -> int:
+    """Post a body to an address that the guard allows; the status of the answer.
+
+    An answer that comes byte by byte would never run into a timeout of the socket: a clock beside it hangs up.
+    """
+    begun = time.monotonic()
     scheme, host, port, path = guard.check(url)
     address = guard.address(host, port)
-    raw = socket.create_connection((address, port), TIMEOUT)
+    line = [socket.create_connection((address, port), max(0.1, deadline - (time.monotonic() - begun)))]
+    clock = threading.Timer(max(0.1, deadline - (time.monotonic() - begun)), _hang_up, [line])
+    clock.daemon = True
+    clock.start()
     try:
         if scheme == "https":
-            raw = ssl.create_default_context().wrap_socket(raw, server_hostname=host)
-        connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT)
-        connection.sock = raw
+            context = ssl.create_default_context()
+            line[0] = secure = context.wrap_socket(line[0], server_hostname=host, do_handshake_on_connect=False)
+            secure.do_handshake()
+        connection = http.client.HTTPConnection(host, port, timeout=deadline)
+        connection.sock = line[0]
         connection.request("POST", path, body, headers | {"User-Agent": "epimeter", "Connection": "close"})
         answer = connection.getresponse()
-        answer.read(ANSWER_LIMIT)
+        if time.monotonic() - begun >= deadline:
+            raise TimeoutError(f"no whole answer within {deadline:g} s")
         return answer.status
+    except (OSError, http.client.HTTPException):
+        if time.monotonic() - begun >= deadline:
+            raise TimeoutError(f"no whole answer within {deadline:g} s") from None
+        raise
     finally:
-        raw.close()
+        clock.cancel()
+        line[0].close()
+
+
+def _hang_up(line: list[socket.socket]) -> None:
+    with contextlib.suppress(OSError):
+        # Of the connection itself: what TLS would still say to the other side is not waited for.
+        socket.socket.shutdown(line[0], socket.SHUT_RDWR)
 
 
 def deliver_one(store: Store, pepper: bytes, guard: Guard) -> bool:

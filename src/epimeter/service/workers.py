@@ -28,6 +28,8 @@ from epimeter.store.moments import SECOND, new_id, now
 log = logging.getLogger("epimeter.service")
 IDLE = 0.25
 TIDY = 600.0
+POSTMEN = 4
+"""Threads that send webhooks; an organisation never has more than one of them."""
 
 
 class Crew:
@@ -42,12 +44,13 @@ class Crew:
         self._threads: list[threading.Thread] = []
         self._tidied = 0.0
         self._day = signal.Day()
-        self._guard = webhooks.Guard(settings.webhook_networks, plain=settings.webhook_http)
+        self._guard = webhooks.Guard.of(settings)
         self.name = f"{socket.gethostname()[:40]}:{os.getpid()}"
 
     def start(self) -> None:
         """Begin."""
-        rounds: list[tuple[str, Callable[[], bool]]] = [("keeper", self.keep), ("postman", self.post)]
+        rounds: list[tuple[str, Callable[[], bool]]] = [("keeper", self.keep)]
+        rounds += [(f"postman-{number}", self.post) for number in range(POSTMEN)]
         for number in range(self._settings.workers):
             worker = f"{self.name}:{number}:{new_id('', 6)}"
             rounds.append((f"worker-{number}", lambda worker=worker: self.work(worker)))  # type: ignore[misc]
@@ -115,7 +118,7 @@ class Crew:
 
     def keep(self) -> bool:
         """Make the signal of this minute, carry audit entries into their log, tidy up now and then."""
-        signal.make(self._store, self._ledger, self._day, self._settings.signal_period)
+        signal.make(self._store, self._ledger, self._day, self._settings)
         carried = self.carry()
         self._uses.write(self._store)
         self.tend()

@@ -41,7 +41,9 @@ class Store:
         self.url = _sound(url)
         self.postgres = self.url.get_backend_name() == "postgresql"
         self._writer = threading.Lock()
-        options: dict[str, Any] = {"pool_size": pool, "max_overflow": 2 * pool, "pool_timeout": 15}
+        # Faults are written down; what a caller sent must not be.
+        options: dict[str, Any] = {"hide_parameters": True}
+        options |= {"pool_size": pool, "max_overflow": 2 * pool, "pool_timeout": 15}
         if self.postgres:
             options |= {"pool_pre_ping": True, "max_overflow": 0, "connect_args": {"connect_timeout": 5}}
         else:

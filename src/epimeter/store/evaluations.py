@@ -144,7 +144,8 @@ def drop_old_rows(db: Connection, before: int) -> int:
 
 def totals_of(db: Connection, begin: int, end: int) -> Iterator[RowMapping]:
     """The summaries of all evaluations completed in a time, one after the other, for the signal."""
-    columns = (evaluations.c.completed_at, evaluations.c.totals, evaluations.c.wrong, evaluations.c.wrong_unsure)
+    names = ("organization", "completed_at", "sample_size", "totals", "wrong", "wrong_unsure")
+    columns = [evaluations.c[name] for name in names]
     query = select(*columns).where(
         evaluations.c.completed_at >= begin, evaluations.c.completed_at < end, evaluations.c.totals.is_not(None)
     )

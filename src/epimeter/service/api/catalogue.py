@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -52,34 +54,67 @@ def metric(request: Request, name: str) -> Response:
 
 
 @area.get("/healthz", summary="The process is alive", **documented(gives=Health, unguarded=True))
-def alive(request: Request) -> Response:
+async def alive(request: Request) -> Response:
     return answer(Health("ok", {"process": "ok"}))
 
 
 @area.get(
     "/readyz", summary="Everything it needs is there", **documented(gives=Health, also={503: Health}, unguarded=True)
 )
-def ready(request: Request) -> Response:
-    state = request.app.state
-    checks: dict[str, str] = {}
+async def ready(request: Request) -> Response:
+    return answer(*await request.app.state.readiness.look())
 
-    def check(name: str, look: Any) -> None:
+
+class Readiness:
+    """Whether everything is there that requests need, looked at in a thread of its own.
+
+    Requests wait for threads; whoever asks whether the service is ready must not wait behind them. Callers within a second
+    get one answer, and a look that takes too long is an answer too.
+    """
+
+    PATIENCE = 3.0
+    LIFE = 1.0
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self._own = ThreadPoolExecutor(1, "readiness")
+        self._looking: asyncio.Future[dict[str, str]] | None = None
+        self._looked = 0.0
+
+    async def look(self) -> tuple[Health, int]:
+        """What is there and what is not, and the HTTP status that says so."""
+        loop = asyncio.get_running_loop()
+        if self._looking is None or (self._looking.done() and loop.time() - self._looked > self.LIFE):
+            self._looked = loop.time()
+            self._looking = loop.run_in_executor(self._own, self._checks)
         try:
-            checks[name] = look() or "ok"
-        except Exception as fault:
-            checks[name] = f"fault: {type(fault).__name__}"
+            checks = await asyncio.wait_for(asyncio.shield(self._looking), self.PATIENCE)
+        except TimeoutError:
+            checks = {"database": f"fault: no answer within {self.PATIENCE:g} s"}
+        words = [word.partition(":")[0] for word in checks.values()]
+        status = next((word for word in ("fault", "warning") if word in words), "ok")
+        return Health(status, checks), 503 if status == "fault" else 200
 
-    def database() -> str:
-        with state.store.reading() as db:
+    def close(self) -> None:
+        """Look no more."""
+        self._own.shutdown(wait=False, cancel_futures=True)
+
+    def _checks(self) -> dict[str, str]:
+        ledger = self._state.ledger
+        looks = {"database": self._database, "trust": ledger.check, "keys": ledger.key_warning}
+        checks = {}
+        for name, look in looks.items():
+            try:
+                checks[name] = look() or "ok"
+            except Exception as fault:
+                checks[name] = f"fault: {type(fault).__name__}"
+        return checks
+
+    def _database(self) -> str:
+        store = self._state.store
+        with store.reading() as db:
             evaluations.active(db)
-        return "ok" if revision(state.store) == state.revision else "fault: another revision"
-
-    check("database", database)
-    check("trust", state.ledger.check)
-    check("keys", state.ledger.key_warning)
-    words = [word.partition(":")[0] for word in checks.values()]
-    status = next((word for word in ("fault", "warning") if word in words), "ok")
-    return answer(Health(status, checks), 503 if status == "fault" else 200)
+        return "ok" if revision(store) == self._state.revision else "fault: another revision"
 
 
 @area.get("/problems/{kind}", summary="A kind of problem", **documented(gives=dict, problems=("not-found", "invalid")))

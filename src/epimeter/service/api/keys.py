@@ -36,7 +36,10 @@ Raw = Annotated[bytes, Depends(small_body)]
 @area.post(
     "/v1/auth/api-keys",
     summary="Make a key",
-    description="A key has at most the scopes of the key that makes it; for another organisation only `admin` may.",
+    description=(
+        "A key has at most the scopes of the key that makes or ends it, and ends no later; for another organisation only "
+        "`admin` makes one."
+    ),
     **documented(
         gives=NewKey,
         status=201,
@@ -52,7 +55,10 @@ def make(request: Request, caller: Known, raw: Raw) -> Response:
     if beyond:
         raise Problem("forbidden", f"a key cannot give what it has not: {', '.join(beyond)}")
     at = now()
-    expires = None if wanted.expires_at is None else micros(wanted.expires_at)
+    expires = caller.ends_at if wanted.expires_at is None else micros(wanted.expires_at)
+    if expires is not None and caller.ends_at is not None and expires > caller.ends_at:
+        sentence = f"a key must end no later than the one that makes it, at {written(caller.ends_at)}"
+        raise Problem("forbidden", sentence, errors=[("/expires_at", sentence)])
     if expires is not None and expires <= at:
         raise Problem("invalid", "/expires_at: a key must expire in the future", errors=[("/expires_at", "past")])
     state = request.app.state
@@ -74,6 +80,7 @@ def make(request: Request, caller: Known, raw: Raw) -> Response:
         if wanted.replaces is not None:
             # The old key goes on for the overlap, so that nothing stops while the new one is rolled out.
             end = at + wanted.overlap_hours * 3600 * SECOND
+            _refuse_mightier(db, caller, organization, wanted.replaces)
             if not organizations.revoke_key(db, organization, wanted.replaces, end):
                 raise Problem("not-found", "no key of yours has the id in replaces")
             journal.note(db, **note, action="key.ending", subject=wanted.replaces, ends=written(end))
@@ -94,6 +101,14 @@ def _organization(db: Any, caller: Caller, name: str | None) -> str:
         raise Problem("not-found", "no organisation has this id or name")
     found: str = row["id"]
     return found
+
+
+def _refuse_mightier(db: Any, caller: Caller, organization: str, key_id: str) -> None:
+    """Refuse to end a key that may more than the caller's."""
+    row = organizations.key_of(db, organization, key_id)
+    beyond = [] if row is None else sorted(scope for scope in row["scopes"].split() if not caller.may(scope))
+    if beyond:
+        raise Problem("forbidden", f"a key cannot end one that may more than itself: {', '.join(beyond)}")
 
 
 def _line(row: Any) -> dict[str, Any]:
@@ -137,6 +152,7 @@ def one(request: Request, caller: Known, key_id: str) -> Response:
 )
 def end(request: Request, caller: Known, key_id: str) -> Response:
     with request.app.state.store.writing() as db:
+        _refuse_mightier(db, caller, caller.organization, key_id)
         if not organizations.revoke_key(db, caller.organization, key_id, now()):
             raise Problem("not-found", "no key of yours has this id")
         journal.note(db, organization=caller.organization, actor=caller.key_id, action="key.revoked", subject=key_id)

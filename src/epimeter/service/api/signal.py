@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -19,6 +17,7 @@ from epimeter.service.answers import answer
 from epimeter.service.documents import documented
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Signal
+from epimeter.service.seats import Seat
 from epimeter.service.signal import shown
 from epimeter.store import signals
 from epimeter.store.moments import SECOND, now
@@ -70,7 +69,7 @@ def stream(request: Request, caller: Visitor) -> Response:
     if number is None:
         raise Problem("invalid", "Last-Event-ID must be the id of a signal", errors=[("/headers/last-event-id", "?")])
     who = f"address {request.client.host if request.client else ''}" if caller is None else caller.organization
-    seat = state.seats.take(who, STREAMS["OPEN" if caller is None else caller.tier])
+    seat = state.seats.take(who, STREAMS["OPEN" if caller is None else caller.tier], "streams", wait=15)
     events = _events(state, max(0, number), delay, seat)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, headers=headers, media_type="text/event-stream")
@@ -99,38 +98,3 @@ async def _events(state: Any, number: int, delay: float, seat: Seat) -> AsyncIte
             silent += PAUSE
     finally:
         seat.leave()
-
-
-class Seat:
-    """One open stream."""
-
-    def __init__(self, seats: Seats, who: str) -> None:
-        self._seats, self._who = seats, who
-
-    def leave(self) -> None:
-        self._seats.free(self._who)
-
-
-class Seats:
-    """How many streams each holds open."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._taken: dict[str, int] = defaultdict(int)
-
-    def take(self, who: str, most: int) -> Seat:
-        with self._lock:
-            if self._taken[who] >= most:
-                raise Problem("rate-limited", f"at most {most} streams at a time", headers={"Retry-After": "15"})
-            self._taken[who] += 1
-        return Seat(self, who)
-
-    def free(self, who: str) -> None:
-        with self._lock:
-            self._taken[who] -= 1
-            if self._taken[who] <= 0:
-                del self._taken[who]
-
-    @property
-    def count(self) -> int:
-        return sum(self._taken.values())

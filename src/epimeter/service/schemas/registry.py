@@ -74,7 +74,7 @@ class RegistryPage(Struct, frozen=True):
 
 
 class SignalMetrics(Struct, frozen=True):
-    """ERS over all labelled records of the evaluations of the last 24 hours; null when there are none."""
+    """ERS over all labelled records of the evaluations of the last 24 hours; null while they are few, or few people's."""
 
     global_ece: float | None
     global_u_recall: float | None
