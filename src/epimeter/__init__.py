@@ -20,6 +20,7 @@ _HOMES = {
     "evaluate": "epimeter.report",
     "find": "epimeter.card",
     "metric": "epimeter.card",
+    "read_log": "epimeter.readers.logs",
     "scan": "epimeter.scale",
 }
 _ROOMS = ("metrics", "inference", "recalibration", "standards", "report", "draw", "trust", "scale", "errors", "views")
@@ -29,6 +30,7 @@ __all__ = ["__version__", *sorted(_HOMES)]
 if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
+    from epimeter.readers.logs import read_log
     from epimeter.report import evaluate
     from epimeter.scale.scan import scan
     from epimeter.service.client import Client

@@ -18,6 +18,7 @@ from epimeter.errors import EpimeterError
 
 COMMANDS = {
     "evaluate": "epimeter.cli.evaluate",
+    "convert": "epimeter.cli.convert",
     "summarise": "epimeter.cli.summarise",
     "merge": "epimeter.cli.merge",
     "report": "epimeter.cli.report",
@@ -65,6 +66,7 @@ def epimeter() -> None:
     \b
     epimeter demo                     a bundled data set, end to end
     epimeter evaluate FILE            measure predictions in a file
+    epimeter convert LOG… -o FILE     evaluation logs of language models as a table, one row an answer
     epimeter summarise FILE… -o S     some kilobytes for later: merge S… -o ALL, report ALL
     epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
     epimeter passport FILE            the epistemic passport, as JSON or PDF

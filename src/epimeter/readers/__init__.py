@@ -17,6 +17,7 @@ import numpy as np
 
 from epimeter.readers.assembly import joined, settled, tables
 from epimeter.readers.block import Blocks
+from epimeter.readers.logs import is_log, read_log
 from epimeter.readers.roles import detect
 from epimeter.readers.table import Table
 
@@ -48,6 +49,8 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str |
     >>> table.n_rows, table.unlabelled, table.roles["label"]
     (2, 1, 'correct')
     """
+    if format is None and is_log(source):
+        return read_log(source).table()
     return joined(list(tables(_blocks(source, columns, format, None))))
 
 
@@ -63,6 +66,9 @@ def batches(
     rows
         Rows a table, about: text is cut by its bytes, Arrow files at the batches they were written in.
     """
+    if format is None and is_log(source):
+        yield read_log(source).table()
+        return
     yield from tables(_blocks(source, columns, format, max(1, rows)))
 
 

@@ -126,7 +126,7 @@ def npz(stream: Stream, chooser: Chooser) -> Blocks:
             if foreign or not members:
                 raise ReadError(
                     f"an npz file holds arrays only; {stream.source} holds {listed(foreign) or 'nothing'}. "
-                    "An evaluation log? Read it with readers.logs"
+                    "An evaluation log of inspect-ai holds header.json"
                 )
             for name, info in members.items():
                 _check_array(archive, name, info, stream.source)

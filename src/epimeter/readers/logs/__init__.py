@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of language-model evaluations into rows, one an answer, and into tables.
+
+`read_log` tells the format by its content and reads any number of files and folders. Nothing is guessed in silence: the
+notes say which source of confidence was taken and which others there are, how many answers have none and why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import ReadError
+from epimeter.readers.files import opened
+from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Unit
+from epimeter.readers.logs.formats import Format, recognised
+from epimeter.readers.logs.rows import Rows
+from epimeter.readers.logs.sources import agreement, choose
+from epimeter.readers.table import Table
+from epimeter.readers.wording import listed, shown
+
+__all__ = ["Answers", "LogOptions", "is_log", "read_log"]
+
+Source = str | os.PathLike[str]
+FIRST = ("id", "question", "epoch", "confidence", "correct", "why", "answer", "expected")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one or more logs.
+
+    Attributes
+    ----------
+    rows
+        An Arrow table, one row an answer: id, question, epoch, confidence, correct, why (there is neither), answer, expected,
+        unknown, detected, model, task, timestamp, option_probabilities, every `metadata.NAME`.
+    source
+        The log's name, or how many there are.
+    confidence_source
+        Where the confidence comes from, in the words of `LogOptions.confidence`.
+    notes
+        What a report should say.
+    """
+
+    rows: Any
+    source: str
+    confidence_source: str
+    notes: tuple[str, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """All answers, the unusable too."""
+        return int(self.rows.num_rows)
+
+    def table(self) -> Table:
+        """The answers that have a confidence and an outcome, as the other readers give them."""
+        rows = self.rows
+        correct = _floats(rows, "correct")
+        confidence = _floats(rows, "confidence")
+        usable = ~np.isnan(correct) & ~np.isnan(confidence)
+        declined = _flags(rows, "detected")
+        kept = np.flatnonzero(usable)
+        if not len(kept):
+            raise ReadError(f"{self.source} has no answer with both a confidence and an outcome")
+        column = {name: rows.column(name).to_numpy(zero_copy_only=False)[kept] for name in ("question", "id")}
+        unknown = _flags(rows, "unknown")
+        times = None
+        if "timestamp" in rows.column_names and rows.column("timestamp").null_count == 0:
+            times = rows.column("timestamp").cast("timestamp[us]").to_numpy()[kept].astype("datetime64[us]")
+        return Table(
+            source=self.source,
+            label=correct[kept].astype(np.uint8),
+            confidence=confidence[kept],
+            group=column["question"].astype(object),
+            id=column["id"].astype(object),
+            unknown=None if unknown is None else unknown[kept],
+            detected=None if declined is None or unknown is None else declined[kept],
+            timestamp=times,
+            roles={"confidence": self.confidence_source, "label": "correct", "group": "question", "id": "id"},
+            unlabelled=int(np.count_nonzero(np.isnan(correct))),
+            rows=kept.astype(np.int64),
+            metadata=dict(self.facts),
+            confidence_source=self.confidence_source,
+            notes=self.notes,
+        )
+
+    def slices(self, by: str) -> dict[str, Answers]:
+        """The answers parted by a column: `metadata.subject`, `model`, `task`."""
+        import pyarrow.compute as pc
+
+        names = self.rows.column_names
+        name = by if by in names else f"metadata.{by}" if f"metadata.{by}" in names else None
+        if name is None:
+            known = [n for n in names if n.startswith("metadata.") or n in ("model", "task", "epoch")]
+            raise ReadError(
+                f"{self.source} has no {shown(by)} to part its answers by; it has {listed(known)}", field="by"
+            )
+        column = self.rows.column(name).cast("string")
+        values = sorted(column.unique().to_pylist(), key=lambda value: (value is None, value or ""))
+        made = {}
+        for value in values:
+            mask = pc.is_null(column) if value is None else pc.equal(column, value)
+            made["(none)" if value is None else value] = replace(self, rows=self.rows.filter(mask))
+        return made
+
+
+def is_log(source: Any) -> bool:
+    """Whether a path is an evaluation log, by its content."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = os.fsdecode(source)
+    if path == "-" or not os.path.isfile(path):
+        return False
+    with opened(path) as stream:
+        return recognised(stream) is not None
+
+
+def read_log(
+    path: Source | Iterable[Source],
+    *,
+    options: LogOptions | None = None,
+    scorer: str | None = None,
+    confidence: str | None = None,
+    confidence_pattern: str | None = None,
+    scale: float | None = None,
+    words: Mapping[str, float] | None = None,
+    abstain: Abstain = "unknown",
+    correct_from: float | None = None,
+    filter: str | None = None,
+    key: str | None = None,
+    unit: Unit = "answer",
+) -> Answers:
+    """Read evaluation logs: inspect-ai, lm-eval, HELM, OpenAI evals, lighteval, promptfoo, deepeval, MLflow, OpenTelemetry, …
+
+    Parameters
+    ----------
+    path
+        A file, a folder, or several of them.
+    options
+        All that follows, in one object.
+    scorer, confidence, confidence_pattern, scale, words, abstain, correct_from, filter, key, unit
+        As the attributes of `LogOptions`.
+    """
+    chosen = options or LogOptions(
+        scorer=scorer, confidence=confidence, confidence_pattern=confidence_pattern, scale=scale, words=words, abstain=abstain,
+        correct_from=correct_from, filter=filter, key=key, unit=unit,
+    )  # fmt: skip
+    files = _files([path] if isinstance(path, str | os.PathLike) else list(path))
+    rows, runs = Rows(chosen), []
+    for number, (file, format) in enumerate(files):
+        with opened(file) as stream:
+            run = Run(source=stream.source, format=format.name)
+            for answer in format.answers(stream, run, chosen):
+                rows.add(answer, run, number)
+            runs.append(run)
+    if not rows.total:
+        raise ReadError(f"{runs[0].source} has no answers")
+    return _finished(rows, runs, chosen)
+
+
+def _files(sources: list[Source]) -> list[tuple[str, Format]]:
+    """The logs that are named, or lie in the folders that are; a file that is no log is refused, in a folder passed over."""
+    found: list[tuple[str, Format]] = []
+    for source in sources:
+        path = os.fsdecode(source)
+        folder = os.path.isdir(path)
+        inside = sorted(str(file) for file in Path(path).rglob("*") if file.is_file()) if folder else [path]
+        before = len(found)
+        for file in inside:
+            with opened(file) as stream:
+                try:
+                    format = recognised(stream)
+                except ReadError:
+                    if not folder:
+                        raise
+                    continue
+            if format is not None:
+                found.append((file, format))
+            elif not folder:
+                raise ReadError(f"{Path(file).name} is no evaluation log that is known by its content", field="source")
+        if len(found) == before:
+            raise ReadError(f"{shown(path)} holds no evaluation log", field="source")
+    return found
+
+
+def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
+    """Choose the confidence, judge the whole, and put the columns in order."""
+    import pyarrow as pa
+
+    table = rows.table()
+    source = runs[0].source if len(runs) == 1 else f"{len(runs)} logs"
+    table = _told_apart(table, runs, source)
+    correct = _floats(table, "correct")
+    part = np.flatnonzero(~np.isnan(correct) & (correct != 0) & (correct != 1))
+    if len(part):
+        raise ReadError(
+            f"an answer must be right or wrong; {len(part)} of {source} have partial credit, the first "
+            f"{correct[part[0]]:.4g}. Choose another "
+            "score with --scorer, or the credit that counts as right with --correct-from 0.5",
+            field="scorer",
+            count=len(part),
+        )
+    usable = ~np.isnan(correct)
+    declined = _flags(table, "declined")
+    assert declined is not None
+    questions = table.column("question").to_pylist()
+    finished = np.array([why not in ("error", "limit", "cancelled") for why in table.column("why").to_pylist()])
+    sources = {
+        name.removeprefix("source:"): _floats(table, name) for name in table.column_names if name.startswith("source:")
+    }
+    if len(set(questions)) < len(questions) and "agreement" not in sources:
+        sources["agreement"] = agreement(questions, table.column("answer").to_pylist(), finished, declined)
+    if not usable.any():
+        raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
+    taken = choose(sources, usable, _floats(table, "length"), options, source)
+    confidence = np.where(usable, taken.values, np.nan)
+    notes = [*taken.notes, *_notes(table, rows, runs, taken.name, confidence, correct, options)]
+    drop = [name for name in table.column_names if name.startswith("source:") or name in ("run", "length", "declined")]
+    made = table.drop_columns(drop)
+    without = usable & np.isnan(confidence)
+    why = np.array(table.column("why").to_pylist(), object)
+    why[without] = "no confidence"
+    empty = np.isnan(confidence)
+    columns: dict[str, Any] = {
+        "confidence": pa.array(confidence, mask=empty),
+        "correct": pa.array(np.nan_to_num(correct).astype(np.int8), mask=empty),
+        "why": pa.array(why, pa.string()),
+    }
+    if declined.any():
+        columns["detected"] = pa.array(declined)
+    for name, column in columns.items():
+        made = made.drop_columns([name]) if name in made.column_names else made
+        made = made.append_column(name, column)
+    empty_columns = [
+        name for name in made.column_names if made.column(name).null_count == made.num_rows and name not in FIRST
+    ]
+    made = made.drop_columns(empty_columns)
+    made = made.select([*FIRST, *(name for name in made.column_names if name not in FIRST)])
+    if options.abstain == "leave-out":
+        made = made.filter(pa.array(~declined))
+    facts = {
+        key: value
+        for run in runs[:1]
+        for key, value in (("model", run.model), ("task", run.task), *run.facts.items())
+        if value is not None
+    }
+    answers = Answers(made, source, taken.name, tuple(dict.fromkeys(notes)), facts)
+    if options.unit == "question":
+        from epimeter.readers.logs.questions import by_question
+
+        return by_question(answers)
+    return answers
+
+
+def _told_apart(table: Any, runs: list[Run], source: str) -> Any:
+    """The table with ids that are unique and questions that belong to their task; a sample that came twice is refused."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = [run.facts.get("eval_id") or run.facts.get("run_id") for run in runs]
+    twice = [name for name, count in Counter(name for name in known if name).items() if count > 1]
+    if twice:
+        names = [run.source for run, name in zip(runs, known, strict=True) if name == twice[0]]
+        raise ReadError(f"a run must be given once; {listed(names, 'and')} hold the same one", field="source")
+    once = pc.count_distinct(table.column("id")).as_py() == table.num_rows
+    if len(runs) == 1 and not once:
+        counts = Counter(table.column("id").to_pylist())
+        name, count = counts.most_common(1)[0]
+        raise ReadError(f"every answer must be there once; {source} has {shown(name)} {count} times", field="id")
+    tasks = [task for task in pc.unique(table.column("task")).to_pylist() if task is not None]
+    if len(tasks) > 1:
+        question = [
+            f"{task}/{name}"
+            for task, name in zip(table.column("task").to_pylist(), table.column("question").to_pylist(), strict=True)
+        ]
+        table = table.set_column(table.schema.get_field_index("question"), "question", pa.array(question, pa.string()))
+    if not once:
+        names = [Path(run.source).stem for run in runs]
+        names = names if len(set(names)) == len(names) else [f"{n}:{name}" for n, name in enumerate(names, 1)]
+        ids = [
+            f"{names[run]}/{name}"
+            for run, name in zip(table.column("run").to_pylist(), table.column("id").to_pylist(), strict=True)
+        ]
+        if len(set(ids)) < len(ids):
+            name, count = Counter(ids).most_common(1)[0]
+            raise ReadError(f"every answer must be there once; {source} has {shown(name)} {count} times", field="id")
+        table = table.set_column(table.schema.get_field_index("id"), "id", pa.array(ids, pa.string()))
+    return table
+
+
+def _reasons(table: Any) -> str:
+    counts = Counter(why for why in table.column("why").to_pylist() if why is not None)
+    return ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
+
+
+def _notes(
+    table: Any, rows: Rows, runs: list[Run], name: str, confidence: Any, correct: Any, options: LogOptions
+) -> list[str]:
+    """What a report should say of the answers."""
+    notes = []
+    total = table.num_rows
+    questions = len(set(table.column("question").to_pylist()))
+    if questions < total:
+        notes.append(
+            f"{total:,} answers to {questions:,} questions: answers to one question are not independent, and "
+            f"intervals count questions"
+        )
+    reasons = _reasons(table)
+    if reasons:
+        treated = {"unknown": "have no outcome", "wrong": "count as wrong", "leave-out": "are left out"}[
+            options.abstain
+        ]
+        notes.append(
+            f"answers without an outcome: {reasons}"
+            + (f"; declined answers {treated}" if "declined" in reasons else "")
+        )
+    if options.abstain == "wrong" and table.column("declined").to_pylist().count(True):
+        notes.append(f"{table.column('declined').to_pylist().count(True):,} declined answers count as wrong")
+    missing = int(np.count_nonzero(~np.isnan(correct) & np.isnan(confidence)))
+    if missing:
+        notes.append(
+            f"{missing:,} of {np.count_nonzero(~np.isnan(correct)):,} answers have no confidence by {name} and are "
+            f"left out"
+        )
+    if name == "verbalised":
+        refused = [
+            f"{rows.statements[word]:,} {word}" for word in ("ambiguous", "out of range") if rows.statements[word]
+        ]
+        if refused:
+            notes.append(f"stated confidences that were refused: {', '.join(refused)}")
+        if rows.statements["bare"]:
+            notes.append(f"{rows.statements['bare']:,} stated confidences have no unit; their size tells the scale")
+    if name in ("choice_logprob", "answer_token") and "outside_options" in table.column_names:
+        outside = _floats(table, "outside_options")
+        notes.append(
+            f"probability outside the options: {np.nanmean(outside):.4f} on average, {np.nanmax(outside):.4f} at most"
+        )
+    both = ~np.isnan(confidence) & ~np.isnan(correct)
+    if np.count_nonzero(both) > 1 and (confidence[both] == correct[both]).all():
+        notes.append(
+            "the confidence equals the outcome in every answer: the grade was probably taken for the confidence"
+        )
+    for run in runs:
+        prefix = "" if len(runs) == 1 else f"{run.source}: "
+        notes += [prefix + note for note in run.notes]
+        notes += [f"{prefix}{count:,} times: {what}" for what, count in run.counts.items() if count]
+    return notes
+
+
+def _floats(table: Any, name: str) -> Any:
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return table.column(name).cast("float64").to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _flags(table: Any, name: str) -> Any:
+    """A column of yes and no; None where it is missing or has gaps."""
+    if name not in table.column_names or table.column(name).null_count:
+        return None
+    return table.column(name).to_numpy(zero_copy_only=False).astype(bool)

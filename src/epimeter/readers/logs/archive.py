@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ZIP archives read member by member, their directory too: a log may have a million members.
+
+Python's zipfile holds an object a member (half a kilobyte) and does not know Zstandard before 3.14. Layout after PKWARE's
+APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.14 (zip64), 4.3.16 (end).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from epimeter.errors import ReadError
+from epimeter.readers.wording import brief, clean
+
+STORED, DEFLATED, ZSTANDARD = 0, 8, 93
+LARGEST = 1 << 28
+"""Bytes that one member may unpack to: a sample has kilobytes."""
+STEEPEST = 2000
+"""How many times its packed size a member above a megabyte may unpack to; deflate reaches 1,032."""
+
+ENTRY = struct.Struct("<4s6H3I5H2I")
+LOCAL = struct.Struct("<4s5H3I2H")
+END = struct.Struct("<4s4H2IH")
+END64 = struct.Struct("<4sQ2H2I4Q")
+LOCATOR = struct.Struct("<4sIQI")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an archive, as the directory says."""
+
+    name: str
+    method: int
+    encrypted: bool
+    check: int
+    packed: int
+    size: int
+    offset: int
+
+
+class Archive:
+    """An archive opened for reading from front to back."""
+
+    def __init__(self, file: BinaryIO, source: str) -> None:
+        self.file = file
+        self.source = source
+        self.size = file.seek(0, os.SEEK_END)
+        self.start, self.length, self.count = self._directory()
+
+    def damaged(self, why: str) -> ReadError:
+        """The refusal of an archive that is not whole."""
+        return ReadError(f"{self.source} must be a whole archive; it is damaged or was cut off ({why})")
+
+    def _directory(self) -> tuple[int, int, int]:
+        """Where the directory begins, its bytes, and its entries."""
+        tail_at = max(0, self.size - 65_557)
+        self.file.seek(tail_at)
+        tail = self.file.read()
+        found = tail.rfind(b"PK\x05\x06")
+        if found < 0 or len(tail) - found < END.size:
+            raise self.damaged("it has no directory")
+        _, _, _, _, count, length, start, _ = END.unpack_from(tail, found)
+        if 0xFFFFFFFF in (start, length) or count == 0xFFFF:
+            place = tail_at + found - LOCATOR.size
+            self.file.seek(max(0, place))
+            locator = self.file.read(LOCATOR.size)
+            if len(locator) == LOCATOR.size and locator[:4] == b"PK\x06\x07":
+                self.file.seek(LOCATOR.unpack(locator)[2])
+                end = self.file.read(END64.size)
+                if len(end) < END64.size or end[:4] != b"PK\x06\x06":
+                    raise self.damaged("its directory cannot be found")
+                count, length, start = END64.unpack(end)[7:10]
+        if start + length > self.size or count * ENTRY.size > length:
+            raise self.damaged("its directory reaches beyond the file")
+        return start, length, count
+
+    def members(self) -> Iterator[Member]:
+        """The members in the order of the directory, which is the order they were written in."""
+        place, left = self.start, self.count
+        rest = b""
+        while left:
+            self.file.seek(place)
+            piece = self.file.read(min(1 << 20, self.start + self.length - place))
+            place += len(piece)
+            buffer, at = rest + piece, 0
+            while left and len(buffer) - at >= ENTRY.size:
+                entry = ENTRY.unpack_from(buffer, at)
+                whole = ENTRY.size + entry[10] + entry[11] + entry[12]
+                if entry[0] != b"PK\x01\x02":
+                    raise self.damaged("its directory is broken")
+                if len(buffer) - at < whole:
+                    break
+                yield self._member(entry, buffer[at + ENTRY.size : at + whole])
+                at, left = at + whole, left - 1
+            rest = buffer[at:]
+            if not piece and left:
+                raise self.damaged("its directory ends early")
+
+    def _member(self, entry: tuple[Any, ...], tail: bytes) -> Member:
+        packed, size, offset = entry[8], entry[9], entry[16]
+        extra = tail[entry[10] : entry[10] + entry[11]]
+        while len(extra) >= 4 and 0xFFFFFFFF in (
+            packed,
+            size,
+            offset,
+        ):  # zip64: sizes that do not fit stand in an extra field
+            tag, length = struct.unpack_from("<HH", extra)
+            if tag == 1:
+                wide = [int.from_bytes(extra[i : i + 8], "little") for i in range(4, 4 + length, 8)]
+                size = wide.pop(0) if size == 0xFFFFFFFF and wide else size
+                packed = wide.pop(0) if packed == 0xFFFFFFFF and wide else packed
+                offset = wide.pop(0) if offset == 0xFFFFFFFF and wide else offset
+            extra = extra[4 + length :]
+        name = tail[: entry[10]].decode("utf-8", "replace")
+        return Member(name, entry[4], bool(entry[3] & 1), entry[7], packed, size, offset)
+
+    def read(self, member: Member) -> bytes:
+        """The unpacked bytes of a member, checked against its size and checksum."""
+        what = f"{clean(member.name)} of {self.source}"
+        if member.size > LARGEST:
+            raise ReadError(f"a member must unpack to less than {LARGEST >> 20} MiB; {what} would unpack to more")
+        if member.size > 1 << 20 and member.size > STEEPEST * max(1, member.packed):
+            raise ReadError(
+                f"{what} would unpack to {member.size // max(1, member.packed)} times its size; it is refused"
+            )
+        if member.encrypted:
+            raise ReadError(f"the members of a log must not be encrypted; {what} is")
+        self.file.seek(member.offset)
+        local = self.file.read(LOCAL.size)
+        if len(local) < LOCAL.size or local[:4] != b"PK\x03\x04":
+            raise self.damaged(f"{clean(member.name)} is not where the directory says")
+        name, extra = struct.unpack("<HH", local[26:30])
+        self.file.seek(name + extra, os.SEEK_CUR)
+        packed = self.file.read(member.packed)
+        if len(packed) != member.packed:
+            raise self.damaged(f"{clean(member.name)} is cut off")
+        text = self._unpacked(member, packed)
+        if len(text) != member.size or zlib.crc32(text) != member.check:
+            raise self.damaged(f"{clean(member.name)} has a wrong checksum")
+        return text
+
+    def _unpacked(self, member: Member, packed: bytes) -> bytes:
+        try:
+            if member.method == STORED:
+                return packed
+            if member.method == DEFLATED:
+                # One byte more than promised is enough to know that the promise is broken.
+                return zlib.decompressobj(-15).decompress(packed, member.size + 1)
+            if member.method == ZSTANDARD:
+                import pyarrow as pa
+
+                return bytes(pa.decompress(packed, member.size, codec="zstd", asbytes=True))
+        except (zlib.error, OSError, ValueError) as fault:
+            raise self.damaged(f"{clean(member.name)}: {brief(fault)}") from None
+        raise ReadError(f"members must be stored, deflated or Zstandard; {clean(member.name)} of {self.source} is none")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of inspect-ai: `.eval` archives (also of a run that was killed) and `.json` documents.
+
+Layout after inspect-ai 0.3: `header.json` or, while a run goes on, `_journal/start.json`; `samples/{id}_epoch_{n}.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from epimeter.errors import ReadError
+from epimeter.readers.files import Stream
+from epimeter.readers.logs.answer import Answer, LogOptions, Run
+from epimeter.readers.logs.archive import Archive, Member
+from epimeter.readers.logs.document import JsonText, elements, parsed
+from epimeter.readers.logs.outcomes import outcome
+from epimeter.readers.logs.responses import content, labels, tokens
+from epimeter.readers.wording import clean, listed, shown
+
+ATTACHED = "attachment://"
+
+
+class Sample(msgspec.Struct):
+    """The parts of a sample that are read; events and messages, most of its bytes, are stepped over."""
+
+    id: Any = None
+    epoch: Any = 1
+    choices: Any = None
+    target: Any = None
+    output: Any = None
+    scores: Any = None
+    score: Any = None
+    metadata: Any = None
+    error: Any = None
+    limit: Any = None
+    started_at: Any = None
+    completed_at: Any = None
+    attachments: Any = None
+
+
+def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
+    """The samples of a log, one answer each."""
+    scorer: str | None = options.scorer
+    names: list[str] | None = None
+    seen: dict[str, None] = {}
+    empty = True
+    for sample in _samples(stream, run):
+        empty = False
+        scores = _scores(sample)
+        seen.update(dict.fromkeys(scores))
+        if scorer is None and scores:
+            if len(scores) > 1:
+                names = list(scores)
+                raise ReadError(
+                    f"{run.source} has several scorers; choose one with --scorer: {listed(names)}", field="scorer"
+                )
+            scorer = next(iter(scores))
+        yield _answer(sample, scores, scorer, run)
+    if empty:
+        raise ReadError(f"{run.source} has no samples; its status is {shown(run.facts.get('status'))}")
+    if not seen:
+        raise ReadError(f"{run.source} has no scores; score the log first: inspect score", field="scores")
+    if scorer not in seen:
+        raise ReadError(f"{run.source} has no scorer {shown(scorer)}; it has {listed(list(seen))}", field="scorer")
+    run.scorer = scorer
+
+
+def _samples(stream: Stream, run: Run) -> Iterator[Sample]:
+    if stream.head.startswith(b"PK"):
+        place = stream.seekable()
+        if isinstance(place, str):
+            with open(place, "rb") as file:
+                yield from _archived(Archive(file, run.source), run)
+        else:
+            yield from _archived(Archive(place, run.source), run)
+        return
+    head: dict[str, Any] = {}
+    started = False
+    for element in elements(JsonText(stream), ("samples",), head):
+        if not started:
+            _about(head, run)
+            started = True
+        if not isinstance(element, dict):
+            raise ReadError(f"every sample must be an object; one of {run.source} is {shown(element)}")
+        yield _struct(element, run)
+    if not started:
+        _about(head, run)
+
+
+def _struct(element: dict[str, Any], run: Run) -> Sample:
+    try:
+        return msgspec.convert({name: element[name] for name in Sample.__struct_fields__ if name in element}, Sample)
+    except msgspec.ValidationError:
+        raise ReadError(f"every sample must be an object with an id; one of {run.source} is none") from None
+
+
+def _archived(archive: Archive, run: Run) -> Iterator[Sample]:
+    """The samples of an archive; the header is read first, wherever it stands."""
+    header = start = None
+    names: list[str] = []
+    for member in archive.members():
+        if member.name == "header.json":
+            header = member
+        elif member.name == "_journal/start.json":
+            start = member
+        elif len(names) < 9:
+            names.append(member.name)
+    found: Member | None = header or start
+    if found is None:
+        raise ReadError(f"an inspect log must hold header.json; {run.source} holds {listed(names) or 'nothing'}")
+    about = parsed(archive.read(found), f"{found.name} of {run.source}")
+    if not isinstance(about, dict):
+        raise ReadError(f"the header of an inspect log must be an object; {run.source} has {shown(about)}")
+    if header is None:
+        run.note("the run was not finished: the log has a journal and no header; its finished samples are read")
+    _about(about, run)
+    decoder = msgspec.json.Decoder(Sample)
+    for member in archive.members():
+        if not (member.name.startswith("samples/") and member.name.endswith(".json")):
+            continue
+        text = archive.read(member)
+        try:
+            yield decoder.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError):  # NaN, or no JSON
+            element = parsed(text, f"{clean(member.name)} of {run.source}")
+            if not isinstance(element, dict):
+                raise ReadError(
+                    f"every sample must be an object; {clean(member.name)} of {run.source} is none"
+                ) from None
+            yield _struct(element, run)
+
+
+def _about(head: dict[str, Any], run: Run) -> None:
+    about = head.get("eval")
+    if not isinstance(about, dict):
+        raise ReadError(f"an inspect log must say what was evaluated; {run.source} has no `eval`")
+    run.model = str(about["model"]) if about.get("model") else None
+    run.task = str(about["task"]) if about.get("task") else None
+    run.facts |= {key: about[key] for key in ("run_id", "eval_id", "created") if isinstance(about.get(key), str)}
+    status = head.get("status")
+    run.facts["status"] = status
+    if status not in (None, "success"):
+        run.note(f"the run ended with status {shown(status)}")
+    if head.get("invalidated"):
+        run.note("the log is marked as invalidated")
+
+
+def _scores(sample: Sample) -> dict[str, Any]:
+    scores = sample.scores if isinstance(sample.scores, dict) else {}
+    if not scores and isinstance(sample.score, dict):  # one score, as older versions wrote it
+        return {"score": sample.score}
+    return scores
+
+
+def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run) -> Answer:
+    question, epoch = str(sample.id), sample.epoch if isinstance(sample.epoch, int) else 1
+    score = scores.get(scorer) if scorer is not None else None
+    score = score if isinstance(score, dict) else {}
+    where = f"sample {shown(sample.id)}, epoch {epoch}, of {run.source}"
+    made = Answer(
+        question=question,
+        epoch=epoch,
+        id=f"{question}_epoch_{epoch}",
+        metadata=sample.metadata if isinstance(sample.metadata, dict) else {},
+        time=sample.completed_at or sample.started_at,
+        options=labels(len(sample.choices)) if isinstance(sample.choices, list) and sample.choices else None,
+    )
+    target = sample.target
+    made.expected = (
+        target
+        if isinstance(target, str)
+        else ", ".join(map(str, target))
+        if isinstance(target, list) and target
+        else None
+    )
+    made.unknown = _unknown(made.metadata)
+    given = score.get("answer")
+    made.answer = given.strip() if isinstance(given, str) else None if given is None else str(given)
+    if made.options and made.expected in made.options:
+        made.label = made.options.index(made.expected)
+    _output(sample, made)
+    if sample.error is not None:
+        made.why = "error"
+        return made
+    if not score:
+        made.why = "limit" if sample.limit is not None else "not scored"
+        return made
+    made.correct, made.declined, made.why = outcome(score.get("value"), where)
+    made.numbers = _numbers(scores, scorer, score, made.metadata)
+    if made.correct is None and not made.declined and sample.limit is not None:
+        made.why = "limit"
+    return made
+
+
+def _output(sample: Sample, made: Answer) -> None:
+    output = sample.output if isinstance(sample.output, dict) else {}
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    text = output.get("completion") if isinstance(output.get("completion"), str) else content(first.get("message"))
+    if isinstance(text, str) and text.startswith(ATTACHED) and isinstance(sample.attachments, dict):
+        text = sample.attachments.get(text.removeprefix(ATTACHED), text)
+    made.text = text or None
+    made.tokens = tokens(first.get("logprobs"))
+
+
+def _numbers(scores: dict[str, Any], scorer: str | None, score: dict[str, Any], metadata: Any) -> dict[str, Any]:
+    """Numbers beside the grade: parts of the score, other scorers, metadata of score and sample."""
+    found: dict[str, Any] = {
+        f"metadata:{key}": value for key, value in metadata.items() if isinstance(value, int | float | str)
+    }
+    own = score.get("metadata")
+    if isinstance(own, dict):
+        found |= {f"metadata:{key}": value for key, value in own.items() if isinstance(value, int | float | str)}
+    for name, other in scores.items():
+        value = other.get("value") if isinstance(other, dict) else None
+        if isinstance(value, dict):
+            found |= {f"score:{key}" if name == scorer else f"score:{name}.{key}": part for key, part in value.items()}
+        elif name != scorer:
+            found[f"score:{name}"] = value
+    return found
+
+
+def _unknown(metadata: Any) -> bool | None:
+    """Whether a question has no answer to know, where the dataset says so."""
+    for name in ("unknown", "is_unknown", "unanswerable"):
+        if isinstance(metadata.get(name), bool | int):
+            return bool(metadata[name])
+    for name in ("answerable", "is_answerable", "known"):
+        if isinstance(metadata.get(name), bool | int):
+            return not metadata[name]
+    return None

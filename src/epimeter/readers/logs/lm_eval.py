@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of the lm-evaluation-harness: `samples_<task>_<date>.jsonl`, one document a line and filter.
+
+Every score has its own probabilities: `acc` the softmax of the choices' log-likelihoods, `acc_norm` of those divided by the
+choices' characters, `acc_mutual_info` of the likelihoods less those without the question. A task with one likelihood has the
+probability of its target; a generation has its text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from epimeter.errors import ReadError
+from epimeter.readers.files import Stream
+from epimeter.readers.logs.answer import Answer, LogOptions, Run
+from epimeter.readers.logs.document import lines
+from epimeter.readers.logs.outcomes import number, outcome, softmax
+from epimeter.readers.wording import listed, shown
+
+OWN = {
+    "doc_id",
+    "doc",
+    "target",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
+    "target_hash",
+}
+PREFERRED = ("acc", "exact_match", "acc_norm")
+MOST_OPTIONS = 1000
+"""Options up to which a row carries all their probabilities along."""
+NAME = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)$")
+
+
+def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
+    """The documents of a samples file, one answer each."""
+    named = NAME.search(PurePath(run.source).stem)
+    if named:
+        run.task = named["task"]
+    if stream.path is not None:
+        run.model = _model(Path(stream.path), named["date"] if named else None)
+    chosen, filters = options.scorer, dict[str, None]()
+    known = options.filter
+    for line, record in lines(stream):
+        name = str(record.get("filter", "none"))
+        filters[name] = None
+        if known is None:
+            known = name
+        elif name != known:
+            if options.filter is None:
+                raise ReadError(
+                    f"{run.source} has several filters, {listed(list(filters))} among them; choose one with --filter",
+                    field="filter",
+                )
+            continue
+        where = f"line {line} of {run.source}"
+        if chosen is None:
+            chosen = _score(record, where)
+        if chosen not in record:
+            raise ReadError(
+                f"every sample must have {shown(chosen)}; {where} has {listed(_scores(record))}", field="scorer"
+            )
+        yield _answer(record, chosen, where, run)
+    if options.filter is not None and options.filter not in filters:
+        raise ReadError(
+            f"{run.source} has no filter {shown(options.filter)}; it has {listed(list(filters))}", field="filter"
+        )
+    run.scorer = chosen
+
+
+def _scores(record: dict[str, Any]) -> list[str]:
+    """The scores of a document that are one number."""
+    named = record.get("metrics")
+    names = named if isinstance(named, list) else [key for key in record if key not in OWN]
+    return [name for name in names if isinstance(name, str) and number(record.get(name)) is not None]
+
+
+def _score(record: dict[str, Any], where: str) -> str:
+    names = _scores(record)
+    for name in PREFERRED:
+        if name in names:
+            return name
+    if len(names) == 1:
+        return names[0]
+    raise ReadError(
+        f"{where} has {'several scores' if names else 'no score'}; choose one with --scorer: {listed(names)}",
+        field="scorer",
+    )
+
+
+def _answer(record: dict[str, Any], score: str, where: str, run: Run) -> Answer:
+    question = str(record.get("doc_id", where))
+    doc = record.get("doc")
+    made = Answer(
+        question=question,
+        metadata={key: value for key, value in doc.items() if isinstance(value, str | int | float)}
+        if isinstance(doc, dict)
+        else {},
+        expected=str(record["target"]) if record.get("target") is not None else None,
+    )
+    made.correct, made.declined, made.why = outcome(record[score], where)
+    if made.expected == "-100":  # how the harness writes that no choice is known to be right
+        made.correct, made.why = None, "no choice is known to be right"
+    pairs = _pairs(record)
+    if len(pairs) > 1:
+        _choices(record, pairs, score, made, where, run)
+    elif pairs:
+        value, _ = pairs[0]
+        if value > 1e-6 or math.isnan(value):
+            raise ReadError(f"log-likelihoods must be at most 0; {where} has {value:g}", field="filtered_resps")
+        made.sources["sequence_logprob"] = math.exp(min(value, 0.0))
+    else:
+        _generation(record, made, run)
+    made.numbers = {f"score:{name}": record[name] for name in _scores(record) if name != score}
+    return made
+
+
+def _pairs(record: dict[str, Any]) -> list[tuple[float, bool]]:
+    """The log-likelihoods, in pairs with «was it the greedy one»; written as text."""
+    listed_ = record.get("filtered_resps")
+    found = []
+    for pair in listed_ if isinstance(listed_, list) else ():
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or str(pair[1]) not in ("True", "False", "true", "false", "0", "1")
+        ):
+            return []
+        value = number(pair[0])
+        if value is None:
+            return []
+        found.append((value, str(pair[1]).lower() in ("true", "1")))
+    return found
+
+
+def _choices(
+    record: dict[str, Any], pairs: list[tuple[float, bool]], score: str, made: Answer, where: str, run: Run
+) -> None:
+    """A document with a likelihood a choice."""
+    values = [value for value, _ in pairs]
+    # With mutual information the choices follow a second time, without their question.
+    twice = "acc_mutual_info" in record
+    half = len(values) // 2 if twice else len(values)
+    likelihood = values[:half]
+    if any(value > 1e-6 for value in likelihood):
+        raise ReadError(f"log-likelihoods must be at most 0; {where} has {max(likelihood):g}", field="filtered_resps")
+    if score == "acc_mutual_info":
+        likelihood = [value - alone for value, alone in zip(likelihood, values[half:], strict=True)]
+    elif score == "acc_norm":
+        lengths = _lengths(record, half, where)
+        likelihood = [value / length for value, length in zip(likelihood, lengths, strict=True)]
+    elif score not in ("acc", "acc_bytes", "f1", "mcc", "exact_match", "brier_score", "likelihood_diff"):
+        run.note(f"the confidence beside {score} is the softmax of the plain log-likelihoods")
+    shares = softmax(likelihood)
+    if shares is None:
+        raise ReadError(
+            f"log-likelihoods must be numbers below infinity; {where} has {listed([f'{v:g}' for v in values])}"
+        )
+    best = max(range(half), key=likelihood.__getitem__)
+    made.answer = str(best)
+    made.sources["choice_logprob"] = shares[best]
+    if half <= MOST_OPTIONS:
+        made.probabilities = shares
+    if made.expected is not None and made.expected.isdecimal() and int(made.expected) < half:
+        made.label = int(made.expected)
+        if (
+            made.correct in (0.0, 1.0)
+            and (best == made.label) != bool(made.correct)
+            and shares.count(shares[best]) == 1
+        ):
+            run.counts[f"the likeliest choice and {score} disagree"] += 1
+
+
+def _lengths(record: dict[str, Any], count: int, where: str) -> list[int]:
+    """Characters of each choice, without the space that parts it from the question."""
+    arguments = record.get("arguments")
+    if isinstance(arguments, dict):  # {"gen_args_0": {"arg_0": question, "arg_1": choice}, …}
+        arguments = [
+            [entry.get("arg_0"), entry.get("arg_1")] if isinstance(entry, dict) else entry
+            for entry in arguments.values()
+        ]
+    found = [
+        len(entry[1].removeprefix(" "))
+        for entry in (arguments if isinstance(arguments, list) else [])[:count]
+        if isinstance(entry, list) and len(entry) >= 2 and isinstance(entry[1], str)
+    ]
+    if len(found) != count or not all(found):
+        raise ReadError(f"acc_norm needs every choice's text in arguments; {where} lacks it", field="arguments")
+    return found
+
+
+def _generation(record: dict[str, Any], made: Answer, run: Run) -> None:
+    """A generated text; where it was generated several times, how far the answers agree."""
+    texts = record.get("resps")
+    while isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], list):
+        texts = texts[0]
+    texts = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+    filtered = record.get("filtered_resps")
+    if isinstance(filtered, list) and len(filtered) == 1 and isinstance(filtered[0], list):
+        filtered = filtered[0]
+    given = [str(value) for value in filtered] if isinstance(filtered, list) else []
+    made.answer = given[0] if given else None
+    if len(texts) == 1:
+        made.text = texts[0]
+    elif len(texts) > 1:
+        run.counts["a document was answered several times; its stated confidences are not joined"] += 1
+        if len(given) == len(texts):
+            made.sources["agreement"] = Counter(given)[given[0]] / len(given)
+
+
+def _model(path: Path, date: str | None) -> str | None:
+    """The model's name, from the results that the harness writes beside the samples."""
+    beside = [path.with_name(f"results_{date}.json")] if date else []
+    beside += sorted(path.parent.glob("results_*.json"))[:3] if not beside or not beside[0].is_file() else []
+    for file in beside:
+        try:
+            results = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(results, dict):
+            config = results.get("config") if isinstance(results.get("config"), dict) else {}
+            name = results.get("model_name") or config.get("model")  # type: ignore[union-attr]
+            return str(name) if name else None
+    return None

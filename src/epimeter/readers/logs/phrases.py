@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of the grammar of stated confidence, as patterns for lower-case text."""
+
+from __future__ import annotations
+
+import re
+
+NOUN = (
+    r"(?<![a-z])(?:confiden(?:ce|ces)|certainty|credence|sureness)|konfidenz|zuversicht|confiance|confianza|confiança|fiducia|"
+    r"уверенность|置信度|信心|確信度|확신도|신뢰도"
+)
+CHANCE = r"probability|likelihood|chances?|wahrscheinlichkeit|probabilité|probabilidad"
+ADJECTIVE = r"confident|sure|certain|positive|convinced|likely"
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
+PERCENT = r"(?:%|percent\b|per\s+cent\b|pct\b|prozent\b|percentage\s+points?\b)"
+RANGE = rf"{NUMBER}\s*{PERCENT}?\s*(?:-|to|and|bis|…|\.\.\.?)\s*{NUMBER}\s*{PERCENT}?"
+
+STEM = re.compile(rf"{NOUN}|{CHANCE}|\b(?:{ADJECTIVE})\b|\bp\s*\(", re.I)
+"""Whatever a statement needs somewhere: a quick look before the grammar."""
+LABEL = re.compile(
+    rf"(?P<lead>(?:answer|guess|option|response)\s+(?:and|&|\+)\s+)?"
+    rf"(?P<word>(?:{NOUN})|(?P<chance>\b(?:{CHANCE}))|\bp\s*\((?:(?:my\s+|the\s+)?answer\s+is\s+)?(?:correct|true|right|i\s*know|yes)\)|\b(?P<adjective>{ADJECTIVE})\b)",
+    re.I,
+)
+KIND = re.compile(
+    r"[\s_-]*(?P<kind>score|level|rating|estimate|value|percentage|percent|pct|probability|number|grade|out\s+of\s+\d+)s?(?![a-z])",
+    re.I,
+)
+OTHER = re.compile(
+    r"[\s_-]*(?:intervals?|limits?|bounds?|bands?|regions?|sets?|coefficients?|ind(?:ex|ices)|thresholds?|cut-?offs?|requirements?|"
+    r"required|needed|building|trick|man|votes?|motion|boost(?:er)?|matter|mass|density|distribution|function|theory|test|space|ratio)\b",
+    re.I,
+)
+"""What follows a word for confidence when it means something else."""
+BEFORE = re.compile(
+    r"(?:consumer|business|investor|public|voters?|market|customer|self|statistical|over|under|no|without|breach\s+of|vote\s+of|"
+    r"gain(?:s|ed|ing)?|build(?:s|ing)?|inspires?|lacks?|lose|lost|loses|model'?s|authors?'?|users?'?|his|her|their|its|"
+    r"patient'?s|doctor'?s|your|people'?s|\w+'s)[\s-]*$",
+    re.I,
+)
+"""What stands before a word for confidence that is not the answerer's own."""
+REPORTED = re.compile(
+    r"\b(?:he|she|they|paper|study|authors?|researchers?|scientists?|doctors?|experts?|polls?|people|who|bob|alice|professor|teacher|"
+    r"student|critics?|analysts?|survey|article|said|says|claim(?:s|ed)?|report(?:s|ed)?|according|defendant|witness|models?|classifier|detector|"
+    r"system|forecasters?|company|court|user|you)\b",
+    re.I,
+)
+CONDITION = re.compile(
+    r"\b(?:if|unless|whenever|when|until|once|suppose|assuming|should\s+(?:my|the)|in\s+case|in\s+order|were|wenn|falls|si|"
+    r"^\W*to\s+be|must\s+be|need(?:s|ed)?\s+to\s+be|have\s+to\s+be|has\s+to\s+be|required?s?|only\s+answer|format|example|e\.g|for\s+instance|such\s+as|"
+    r"please|provide|give\s+(?:your|a)|state\s+your|report\s+your|instructions?|asked|prompt|would\s+need)\b",
+    re.I,
+)
+"""A clause that speaks of a condition or repeats an instruction states nothing."""
+NEGATION = re.compile(
+    r"\b(?:not|never|isn't|can't|cannot|aren't|wasn't|don't|hardly|without\s+being|no\s+longer|nobody|neither|nicht)\b|n't\b",
+    re.I,
+)
+EARLIER = re.compile(
+    r"\b(?:earlier|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|at\s+first|first\s+(?:guess|thought|attempt|pass)|before|started|used\s+to|"
+    r"was|were|had|draft|prior|old|step\s+\d+)\b",
+    re.I,
+)
+BOUND = re.compile(
+    rf"(?:(?:below|above|under|over|at\s+least|at\s+most|less\s+than|more\s+than|greater\s+than|higher\s+than|lower\s+than|exceed(?:s|ing)?|"
+    rf"up\s+to|minimum|maximum|between|from|mindestens|über|unter)\b|>=?|<=?|≥|≤)\s*(?={NUMBER})",
+    re.I,
+)
+"""A number that is only a bound."""
+FILLER = (
+    r"(?:\b(?:about|around|approximately|approx|roughly|circa|ca|nearly|almost|close\s+to|maybe|probably|perhaps|say|now|currently|"
+    r"only|just|a|an|very\s+high|high|moderate|medium|low|fairly\s+high|still|overall|also|i'd\s+say|i\s+would\s+say|hmm|"
+    r"rated?\s+(?:at|as)|estimated\s+(?:at|to\s+be)|exactly|precisely|ungefähr|etwa|environ|unos)\b\.?|[~≈∼])"
+)
+AFTER_LABEL = re.compile(rf"\s*(?:{FILLER}[\s,;:(-]*)*(?:-\s+)?[\[(\"'{{}}]?\s*", re.I)
+SEPARATOR = re.compile(
+    r"\s*(?:[:=|≈~]+>?|→|->|=>|—|–|-(?=\s)|\bis\b|\bof\b|\bat\b|\bas\b|\bto\s+be\b|\bbeing\b|\bsits?\s+at\b|\bstands?\s+at\b)",
+    re.I,
+)
+STRONG = re.compile(r"[:=|→]|->|=>")
+SCALE = re.compile(
+    rf"(?:between|from|range|scale|out\s+of|in|of|0|1|\[|\()?[^\d\n]{{0,24}}?(?P<low>[01])(?:[.,]0+)?\s*{PERCENT}?\s*(?:-|to|and|,|…|\.\.\.?|bis|/)\s*"
+    rf"(?P<high>100|10|5|7|4|3|1)(?:[.,]0+)?(?!\d)\s*(?P<percent>{PERCENT})?",
+    re.I,
+)
+OUT_OF = re.compile(r"out\s+of\s+(?P<high>\d{1,3})\b", re.I)
+UNIT = re.compile(
+    rf"\s*(?:(?P<percent>{PERCENT})|/\s*(?P<over>\d+(?:\.\d+)?)(?![\d/])|[(\[]?\s*(?:out\s+of|von|sur|de)\s+(?P<of>\d{{1,3}})(?:\.0)?\b"
+    rf"|,?\s*[(\[]?\s*on\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?(?P<low>[01])\s*(?:-|to|and)\s*(?P<high>\d{{1,3}})\b"
+    rf"|,?\s*[(\[]?\s*on\s+a\s+(?P<high2>\d{{1,3}})[\s-]?point\s+scale)",
+    re.I,
+)
+TO_THE_END = re.compile(
+    r"\s*(?:[.,;:!?)\]}>\"'|/\\]|$|\n|<|\(|[-–—]|and\b|that\b|in\b|because\b|since\b|as\b|with\b|but\b|[\w ]{1,24}[:=])"
+)
+CLAUSE = re.compile(r"[\n;!?]|\.(?=\s|$)|[()]|(?<=[a-z]),\s+(?=but|while|and|however|so|though|although|now)")
+SENTENCE = re.compile(r"[\n!?]|\.(?=\s|$)")
+ABOUT = re.compile(
+    r"\s*(?:\([^()\n]{0,60}\)|\[[^\[\]\n]{0,60}\]|in|for|about|that|of|on|regarding|being|my|the|this|its?|correct(?:ness)?|right|true|"
+    r"answers?|responses?|final|choice|options?|guess|solution|above|here|given|overall|final|provided|me|i'm|i\s+am|is|was|are|to\s+be|"
+    r"accura(?:te|cy)|i\s+have|question|prediction|claim|statement|which|selected|chosen|best|[a-j]|#?\d{1,2}|\"|'|\*|:)(?![\w%.]*\d?%)",
+    re.I,
+)
+RIGHT = re.compile(r"\b(?:correct(?:ness)?|right|true|answer|guess|response|choice)\b", re.I)
+OPTION = re.compile(
+    r"\b(?:in|for|of|that)\s+(?:(?:answer|option|choice|guess)\s+)?[(\"']?(?P<option>[a-j]|\d{1,2})[)\"']?\s*$"
+)
+THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.S | re.I)
+OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.I)
+MARKUP = re.compile(r"\\(?:text|boxed|mathrm|textbf|mathbf)\s*\{|\*{1,3}|__|`+|\\(?=%)|\$|^#{1,6}\s*|^\s*>\s", re.M)
+TAG = re.compile(rf"<\s*(?P<word>(?:{NOUN}|{CHANCE})[a-z_ -]*)>\s*", re.I)
+DIRECT = re.compile(rf"[\]\s]\s*(?=(?:{NUMBER}\s*(?:{PERCENT}|/))|0?[.,]\d|1[.,]0|{NUMBER}[ \t]*(?:$|\n))")
+STATISTICS = re.compile(r"^[^.;(\n]{0,60}\b(?:intervals?|hypothes[ei]s|significan(?:t|ce)|sample\s+size)\b", re.I)
+FIRST_PERSON = re.compile(r"\b(?:i|i'm|im|i'd|i've|i'll|my|me|we|we're|our)\b", re.I)
+
+VALUE_BEFORE = re.compile(
+    rf"(?P<bound>(?:over|above|at\s+least|more\s+than|less\s+than|below|under|at\s+most|up\s+to|>=?|<=?|≥|≤)\s*)?"
+    rf"(?P<first>{NUMBER}\s*{PERCENT}?\s*(?:-|to)\s*)?(?P<number>{NUMBER})\s*(?P<unit>{PERCENT}|/\s*(?P<over>\d+)|out\s+of\s+(?P<of>\d+))?\+?\s*[-\s]?"
+    r"(?:level\s+of\s+)?(?:subjective\s+)?$",
+    re.I,
+)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers into rows: every source of confidence that an answer has is read as it goes by, so that its text can be forgotten."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections import Counter
+from typing import Any
+
+from epimeter.errors import ReadError
+from epimeter.readers.logs.answer import Answer, LogOptions, Run
+from epimeter.readers.logs.outcomes import PARTLY_RIGHT, declines, number
+from epimeter.readers.logs.stated import STEM, Stated, stated
+from epimeter.readers.logs.tokens import above_one, at_answer, sequence_probability
+from epimeter.readers.wording import brief, shown
+
+BATCH = 1 << 15
+LONGEST = 500
+"""Characters of a metadata value, or an answer, that are carried along."""
+SHORT = 60
+"""Characters up to which a whole text can be a refusal to answer."""
+NUMBERS = re.compile(r"confiden|certain|prob|credence|likelihood", re.IGNORECASE)
+
+
+class Rows:
+    """The rows of one or more logs, in Arrow tables of some thousand rows each."""
+
+    def __init__(self, options: LogOptions) -> None:
+        self.options = options
+        self.tables: list[Any] = []
+        self.columns: dict[str, list[Any]] = {}
+        self.filled = 0
+        self.total = 0
+        self.statements: Counter[str] = Counter()
+        self.widths: Counter[int] = Counter()
+        self.pattern = _compiled(options.confidence_pattern)
+
+    def add(self, answer: Answer, run: Run, number_of_run: int) -> None:
+        """Read one answer's confidences and keep its row."""
+        options = self.options
+        if answer.correct != 1 and not answer.declined:
+            said = answer.answer if answer.answer is not None else answer.text
+            answer.declined = said is not None and len(said) <= SHORT and declines(said, answer.expected)
+        correct, why = answer.correct, answer.why
+        if answer.declined:
+            why, correct = ("declined", None) if options.abstain != "wrong" else (None, 0.0)
+        elif why == PARTLY_RIGHT and options.correct_from is not None:
+            why = None
+        elif why == PARTLY_RIGHT:
+            correct = None
+        if correct is not None and options.correct_from is not None:
+            correct = float(correct >= options.correct_from)
+        if correct is None and why is None:
+            why = "not scored"
+        row: dict[str, Any] = {
+            "id": answer.id if answer.id is not None else answer.question,
+            "question": answer.question,
+            "epoch": answer.epoch,
+            "answer": _short(answer.answer),
+            "expected": _short(answer.expected),
+            "correct": correct,
+            "declined": answer.declined,
+            "unknown": answer.unknown,
+            "why": why,
+            "model": answer.model or run.model,
+            "task": answer.task or run.task,
+            "timestamp": _moment(answer.time),
+            "run": number_of_run,
+            "length": answer.length,
+        }
+        self._confidences(answer, run, row)
+        for name, value in answer.metadata.items():
+            kept = _scalar(value)
+            if kept is not None:
+                row[f"metadata.{name}"] = kept
+        self._keep(row)
+
+    def _confidences(self, answer: Answer, run: Run, row: dict[str, Any]) -> None:
+        """Every confidence this answer has, under the word of its source."""
+        for name, value in answer.sources.items():
+            row[f"source:{name}"] = value
+        text = answer.text
+        said = self._stated(text, answer.answer) if text is not None else None
+        if said is not None:
+            self.statements[said.status] += 1
+            if said.value is not None:
+                row["source:verbalised"] = said.value
+                self.statements["bare"] += said.bare
+        for name, value in answer.numbers.items():
+            found = number(value)
+            if found is None or math.isnan(found):
+                continue
+            if found == 100 and NUMBERS.search(name) and text is not None and not (STEM.search(text) or "100" in text):
+                run.counts["a confidence of 100 was logged where the answer states none; taken as missing"] += 1
+                continue
+            row[f"source:{name}"] = found
+        probabilities = answer.probabilities
+        if answer.tokens:
+            wrong = above_one(answer.tokens)
+            if wrong is not None:
+                raise ReadError(
+                    f"log-probabilities must be at most 0; sample {shown(answer.question)} of {run.source} has "
+                    f"{wrong:g}",
+                    field="logprobs",
+                )
+            row["source:sequence_logprob"] = sequence_probability(answer.tokens)
+            row["length"] = len(answer.tokens)
+            here = at_answer(answer.tokens, answer.answer, answer.options or ()) if answer.answer else None
+            if here is not None:
+                row["source:answer_token"] = here.chosen
+                if answer.options and here.ranked > 1 and here.mass > 0:
+                    row["source:choice_logprob"] = here.chosen / here.mass
+                    row["outside_options"] = max(0.0, 1 - here.mass)
+                    probabilities = [here.options[name] / here.mass for name in answer.options]
+        if probabilities is not None:
+            self.widths[len(probabilities)] += 1
+            row["option_probabilities"] = probabilities
+            if answer.label is not None:
+                row["option"] = answer.label
+
+    def _stated(self, text: str, answer: str | None) -> Stated | None:
+        if self.pattern is None:
+            return stated(text, scale=self.options.scale, words=self.options.words, answer=answer)
+        matches = list(self.pattern.finditer(text))
+        if not matches:
+            return Stated(None, "none")
+        found = number(matches[-1][1].replace(",", ".")) if matches[-1][1] else None
+        if found is None:
+            return Stated(None, "ambiguous")
+        value = found / (self.options.scale or 1.0)
+        return Stated(value, "stated") if 0 <= value <= 1 else Stated(None, "out of range")
+
+    def _keep(self, row: dict[str, Any]) -> None:
+        for name, value in row.items():
+            column = self.columns.get(name)
+            if column is None:
+                column = self.columns[name] = [None] * self.filled
+            elif len(column) < self.filled:
+                column.extend([None] * (self.filled - len(column)))
+            column.append(value)
+        self.filled += 1
+        self.total += 1
+        if self.filled == BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if not self.filled:
+            return
+        made = {}
+        for name, values in self.columns.items():
+            values.extend([None] * (self.filled - len(values)))
+            made[name] = _column(name, values)
+        self.tables.append(pa.table(made))
+        self.columns, self.filled = {}, 0
+
+    def table(self) -> Any:
+        """All rows as one Arrow table."""
+        import pyarrow as pa
+
+        self._flush()
+        tables = self.tables
+        types: dict[str, set[Any]] = {}
+        for table in tables:
+            for field in table.schema:
+                types.setdefault(field.name, set()).add(field.type)
+        mixed = [name for name, found in types.items() if len(found - {pa.null()}) > 1]
+        for name in mixed:  # metadata of two kinds in two batches
+            tables = [
+                table.set_column(table.schema.get_field_index(name), name, table[name].cast(pa.string()))
+                if name in table.schema.names
+                else table
+                for table in tables
+            ]
+        return pa.concat_tables(tables, promote_options="default")
+
+
+def _column(name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    fixed = {
+        "correct": pa.float64(), "epoch": pa.int64(), "declined": pa.bool_(), "unknown": pa.bool_(), "run": pa.int32(),
+        "length": pa.int64(), "timestamp": pa.timestamp("us", "UTC"), "option": pa.int64(), "outside_options": pa.float64(),
+        "option_probabilities": pa.list_(pa.float64()),
+    }  # fmt: skip
+    if name in fixed:
+        return pa.array(values, fixed[name])
+    if name.startswith("source:"):
+        return pa.array(values, pa.float64())
+    if not name.startswith("metadata."):
+        return pa.array(values, pa.string())
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} or kinds <= {str} or kinds <= {int, float}:
+        return pa.array([float(v) if kinds == {int, float} and v is not None else v for v in values])
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _scalar(value: Any) -> Any:
+    """A metadata value as a cell: scalars as they are, small structures as JSON, long ones left out."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 1 << 62 else str(value)
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else None
+    try:
+        text = json.dumps(value, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text if len(text) <= LONGEST else None
+
+
+def _short(text: str | None) -> str | None:
+    return None if text is None else text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _moment(text: str | None) -> datetime.datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    if pattern is None:
+        return None
+    try:
+        made = re.compile(pattern)
+    except re.error as fault:
+        raise ReadError(
+            f"the pattern of confidence must be a regular expression ({brief(fault)})", field="confidence_pattern"
+        ) from None
+    if not made.groups:
+        raise ReadError(
+            f"the pattern of confidence must have a group around the number, as 'Confidence: (\\d+)%'; got "
+            f"{shown(pattern)}",
+            field="confidence_pattern",
+        )
+    return made

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grammar of stated confidence, on phrasings written for the purpose; half of them are traps."""
+
+from pathlib import Path
+
+import pytest
+
+from epimeter.readers.logs.stated import stated
+
+FILE = Path(__file__).with_name("phrasings.tsv")
+STATUS = {"none": "none", "ambiguous": "ambiguous", "beyond": "out of range"}
+
+
+def phrasings():
+    for line in FILE.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            expected, _, text = line.partition("\t")
+            yield expected, text.replace("\\n", "\n").replace("\\\\", "\\")
+
+
+def test_every_phrasing_is_read_as_its_author_meant_it():
+    wrong = []
+    for expected, text in phrasings():
+        found = stated(text)
+        meant = (None, STATUS[expected]) if expected in STATUS else (float(expected), "stated")
+        if (found.value, found.status) != (
+            meant[0] if meant[0] is None else pytest.approx(meant[0], abs=1e-12),
+            meant[1],
+        ):
+            wrong.append(f"{text!r}: {found.value if found.value is not None else found.status}, meant {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_phrasings_are_many_and_near_half_are_traps():
+    expected = [word for word, _ in phrasings()]
+    traps = sum(word in STATUS for word in expected)
+    assert len(expected) >= 340 and traps >= 150
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "value"),
+    [
+        ("Confidence: 7", {"scale": 10}, 0.7),
+        ("Confidence: 7", {"scale": 100}, 0.07),
+        ("Confidence: 7%", {"scale": 10}, 0.07),
+        ("Confidence: almost certain", {"words": {"almost certain": 0.95, "certain": 1.0}}, 0.95),
+        ("Confidence in A: 70%\nConfidence in B: 30%\nAnswer: B", {"answer": "B"}, 0.3),
+    ],
+)
+def test_what_the_caller_knows_settles_what_the_text_leaves_open(text, options, value):
+    assert stated(text, **options).value == pytest.approx(value)
+
+
+def test_a_long_text_without_a_statement_is_no_burden():
+    text = "The probability of an even number is certain to be confident. " * 2000
+    assert stated(text).status == "none"
