@@ -5,8 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from epimeter import testing
+from epimeter import evaluate, testing
 from epimeter.card import Card, Metric, _view, catalogue
+from epimeter.errors import OrderWarning
 from epimeter.summaries import Bins, Rows
 
 # consistency_calibration, eice and calibration_gain need a further argument that no sample holds; the families of
@@ -19,11 +20,56 @@ MEASURABLE = [
 SAMPLES = testing.samples()
 
 
+@pytest.mark.filterwarnings("ignore::epimeter.errors.OrderWarning")
 @pytest.mark.parametrize("law", testing.LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("metric", MEASURABLE, ids=lambda metric: metric.name)
 def test_every_metric_keeps_the_law(metric, law):
     for sample in SAMPLES:
         law(metric, sample)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [m for m in MEASURABLE if m.card.order == "free" and "mass" in getattr(m.parameters.get("binning"), "words", ())],
+    ids=lambda metric: metric.name,
+)
+def test_equal_mass_bins_never_cut_ties_with_weights_neither(metric):
+    for sample in (s for s in SAMPLES if s.y_prob.ndim == 1 or metric.name != "nll_decomposition"):
+        n = len(sample.y_true)
+        fractional = np.random.Generator(np.random.PCG64(3)).random(n) + 0.1
+        worst = np.argsort(sample.y_true, kind="stable")
+        for weight in (None, fractional) if metric.card.weighted else (None,):
+            here, there = (
+                testing.attempt(metric, sample.take(order), binning="mass", **extra)
+                for order, extra in (
+                    (slice(None), {} if weight is None else {"sample_weight": weight}),
+                    (worst, {} if weight is None else {"sample_weight": weight[worst]}),
+                )
+            )
+            testing.assert_same(here, there, "rows sorted by outcome")
+
+
+def test_what_depends_on_the_order_of_equal_rows_warns():
+    tied, apart = SAMPLES[2], SAMPLES[0]
+    dependent = [m for m in MEASURABLE if m.card.order == "ties"]
+    assert [m.name for m in dependent] == ["ecmmd", "reliability_map", "ls_ecoc_r", "knn_chi2"]
+    for metric in dependent:
+        with pytest.warns(OrderWarning, match="order of rows with equal predictions"):
+            testing.attempt(metric, tied)
+        testing.attempt(metric, apart)
+    report = evaluate(tied.y_true, tied.y_prob, metrics="ecmmd,ece")
+    assert any("ecmmd depends on the order of rows" in caution for caution in report.cautions)
+    assert not any("order" in caution for caution in evaluate(apart.y_true, apart.y_prob, metrics="ecmmd").cautions)
+
+
+def test_a_constant_confidence_that_is_right_has_no_error_in_any_order():
+    true, prob = np.repeat([1, 0], [600, 400]), np.full(1000, 0.6)
+    for name, choices in {"ace": {}, "ece": {"binning": "mass"}, "ece_at_k": {}, "calbin": {}, "ece_sweep": {}}.items():
+        answer = catalogue()[name](true, prob, **choices)
+        assert float(getattr(answer, "value", answer)) == pytest.approx(0, abs=1e-12), name
+    two = np.append(prob, np.full(1000, 0.3)), np.append(true, np.repeat([0, 1], [700, 300]))
+    assert catalogue()["hl"](*two[::-1], ddof=0).p_value > 0.99
+    assert catalogue()["onto_ece"](true, prob, strategy="equal_mass").ece == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", catalogue().values(), ids=lambda metric: metric.name)
@@ -91,7 +137,7 @@ def test_the_law_of_merging_finds_a_summary_that_forgets():
 
 def test_samples_hold_what_the_laws_need():
     names = [sample.name for sample in SAMPLES]
-    assert names == ["spread", "ties", "classes", "perfect", "wrong", "one row"]
+    assert names == ["spread", "ties", "few values", "classes", "perfect", "wrong", "one row"]
     assert len(np.unique(SAMPLES[1].y_prob)) < len(SAMPLES[1].y_prob)
 
 

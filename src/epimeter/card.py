@@ -12,12 +12,13 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, get_args
 
-from epimeter.errors import InputError, UnknownMetricError
+from epimeter.errors import InputError, OrderWarning, UnknownMetricError
 from epimeter.parameters import Parameter, check, documented, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
@@ -135,6 +136,10 @@ class Metric(Generic[R]):
             choices |= check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
             return self.compute(*columns, **choices) if named is None else self.compute(**named, **choices)
         view, recipe, rest = self.prepare(*columns, **choices)
+        if self.card.order == "ties" and view.tied:
+            warnings.warn(
+                f"{self.name} depends on the order of rows with equal predictions, and there are some", OrderWarning, 2
+            )
         return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)
 
     def prepare(self, *columns: Any, **choices: Any) -> tuple[View, Recipe, dict[str, Any]]:

@@ -13,6 +13,8 @@ EpimeterError
 │   └── LogError                         a log that cannot be read, or must not be written
 └── MissingExtraError (ImportError)      an optional dependency is not installed
 
+OrderWarning (UserWarning)               the value depends on the order of rows with equal predictions
+
 A message is one sentence: what must hold; what came, where; what to do, if we know.
 """
 
@@ -21,6 +23,10 @@ from __future__ import annotations
 
 class EpimeterError(Exception):
     """Whatever epimeter refuses."""
+
+
+class OrderWarning(UserWarning):
+    """A value that depends on the order of rows with equal predictions, by the definition of its metric."""
 
 
 class InputError(EpimeterError, ValueError):

@@ -98,6 +98,13 @@ class View(ABC):
             {name: column[rows] for name, column in self.columns.items()},
         )
 
+    @property
+    def tied(self) -> bool:
+        """Whether two rows have equal predictions."""
+        order = np.lexsort(self.prob.T) if self.prob.ndim == 2 else np.argsort(self.prob)
+        ranked = self.prob[order].reshape(self.n_rows, -1)
+        return bool((ranked[1:] == ranked[:-1]).all(axis=1).any())
+
     def chunks(self, size: int) -> Iterator[View]:
         """The rows in slices of at most `size`, without copying them."""
         for start in range(0, self.n_rows, size):

@@ -65,9 +65,9 @@ def groups(p, bins, binning):
     if binning == "width":
         index = [min(math.floor(c * bins), bins - 1) for c in p]
     elif binning == "mass":
-        order = sorted(range(len(p)), key=lambda i: p[i])
-        parts = [list(part) for part in np.array_split(np.array(order), bins)]
-        return [part for part in parts if part]
+        group = [b for b, part in enumerate(np.array_split(np.arange(len(p)), bins)) for _ in part]
+        below, upto = [sum(q < c for q in p) for c in p], [sum(q <= c for q in p) for c in p]
+        index = [group[(s + e - 1) // 2] for s, e in zip(below, upto, strict=True)]
     else:
         level = sorted(set(p))
         count = [list(p).count(u) for u in level]
@@ -293,7 +293,7 @@ def test_ace_and_tace_cut_equal_counts(y, p, bins):
 
 def naive_at_k(y, p, k, bins, binning):
     k = min(k, len(p))
-    rows = sorted(sorted(range(len(p)), key=lambda i: (-p[i], i))[:k])
+    rows = [i for i in range(len(p)) if p[i] >= sorted(p)[-k]]
     bins = max(1, math.floor(math.log10(k) + 1e-12)) if bins is None else bins
     return naive_lp(np.array([y[i] for i in rows]), np.array([p[i] for i in rows]), bins, binning, 1)
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from epimeter import metrics
 from epimeter.errors import InputError, UndefinedMetricError
@@ -65,11 +65,9 @@ def equal_width(p, bins):
 
 
 def equal_mass(values, bins):
-    order = np.argsort(values, kind="stable")
-    index = np.empty(len(values), int)
-    for number, rows in enumerate(np.array_split(order, bins)):
-        index[rows] = number
-    return index
+    values = np.asarray(values)
+    group = np.concatenate([np.full(len(part), b) for b, part in enumerate(np.array_split(values, bins))])
+    return np.array([group[(np.sum(values < v) + np.sum(values <= v) - 1) // 2] for v in values], int)
 
 
 # intervals
@@ -430,10 +428,12 @@ def test_dpe_adds_the_products_of_all_pairs(case, binning):
 def naive_interval(y, p, bins, alpha):
     index, n = equal_width(p, bins), len(y)
     total = variance = third = first = second = 0.0
+    filled = []
     for cell in set(index):
         rows = [(a - c, c * (1 - c), c) for a, c, i in zip(y, p, index, strict=True) if i == cell]
         size, u = len(rows), [r[0] for r in rows]
         mean, square = sum(u) / size, sum(v * v for v in u) / size
+        filled.append((sum(a for a, i in zip(y, index, strict=True) if i == cell), size, mean))
         first += size / n * (4 * mean**2 * square - 3 * mean**4)
         second += size / n * mean**2
         if size < 2:
@@ -449,7 +449,18 @@ def naive_interval(y, p, bins, alpha):
     s = math.sqrt(max(0.0, first - second**2) / n)
     z2, z1 = stats.norm.isf(alpha / 2), stats.norm.isf(alpha)
     plus = max(total, 0.0)
-    if plus >= 2 * z2 * s:
+    upper = plus + z2 * s
+    if len(filled) < min(10, bins):
+        v = max((x + 2) / (k + 4) * (1 - (x + 2) / (k + 4)) for x, k, _ in filled)
+        seen = sum(k * gap**2 for _, k, gap in filled) / v
+        null = int(stats.chi2.cdf(seen, len(filled)) < 1 - alpha / 2)
+        most, at = 400 * n, (seen, max(seen, len(filled)))
+        ends = [
+            optimize.brentq(lambda nc, a=a, q=q: stats.ncx2.cdf(a, len(filled), nc) - q, 1e-9, most)
+            for a, q in zip(at[null:], (1 - alpha / 2, alpha / 2)[null:], strict=True)
+        ]
+        lower, upper = 0.0 if null else ends[0] * v / n, min(1.0, ends[-1] * v / n)
+    elif plus >= 2 * z2 * s:
         lower = plus - z2 * s
     elif plus >= 2 * z1 * s:
         lower = plus / 2
@@ -459,7 +470,7 @@ def naive_interval(y, p, bins, alpha):
         tail = 1.0 if total <= 1e-12 else 0.0
     else:
         tail = stats.pearson3.sf(total / math.sqrt(variance), third / variance**1.5)
-    return total, lower, plus + z2 * s, math.sqrt(lower), math.sqrt(plus + z2 * s), tail
+    return total, lower, upper, math.sqrt(lower), math.sqrt(upper), tail
 
 
 @every_case
@@ -474,6 +485,15 @@ def test_l2_ece_ci_follows_its_formulas(case, bins, alpha):
     assert values == pytest.approx(wanted, abs=2e-7)
 
 
+def test_l2_ece_ci_covers_a_constant_confidence():
+    y = (generator(8).random((400, 1000)) < 0.62).astype(int)
+    found = [metrics.l2_ece_ci(row, np.full(1000, 0.6)) for row in y]
+    assert np.mean([one.lower <= 0.02**2 <= one.upper for one in found]) > 0.92
+    exact = metrics.l2_ece_ci(np.repeat([1, 0], [600, 400]), np.full(1000, 0.6))
+    assert exact.lower == 0
+    assert exact.upper > 1e-3
+
+
 def test_moments_of_two_halves_merge_into_those_of_the_whole():
     y, p = spread(12)
     recipe = MomentBins(8)
@@ -484,23 +504,28 @@ def test_moments_of_two_halves_merge_into_those_of_the_whole():
     assert metrics.dpe.compute(halves) == metrics.dpe(y, p, bins=8)
 
 
-def naive_pava(y, low, high):
+def naive_pava(y, p, low, high):
+    """Sizes of the bins of sorted rows."""
     n = len(y)
     if n <= low:
         return [n]
+    runs = [[sum(a for a, q in zip(y, p, strict=True) if q == c), list(p).count(c)] for c in sorted(set(p))]
+    held = 0
+    while held < low:
+        held += runs.pop()[1]
     blocks = []
-    for a in y[: n - low]:
-        blocks.append([a, 1])
+    for run in runs:
+        blocks.append(run)
         while len(blocks) >= 2:
             (a1, v1), (a2, v2) = blocks[-2], blocks[-1]
             if v1 + v2 <= low or (v1 + v2 <= high and a1 / v1 >= a2 / v2):
                 blocks[-2:] = [[a1 + a2, v1 + v2]]
             else:
                 break
-    if blocks[-1][1] + low <= high:
-        blocks[-1] = [0, blocks[-1][1] + low]
+    if blocks and blocks[-1][1] + held <= high:
+        blocks[-1] = [0, blocks[-1][1] + held]
     else:
-        blocks.append([0, low])
+        blocks.append([0, held])
     return [size for _, size in blocks]
 
 
@@ -530,7 +555,9 @@ def test_test_based_ce_counts_rejected_rows(case, choices):
         cut = equal_width if choices["binning"] == "width" else equal_mass
         index = np.asarray(cut(p, choices["bins"]))[order]
     else:
-        sizes = naive_pava(y[order].tolist(), choices.get("min_count", 10), choices.get("max_count", 1000))
+        sizes = naive_pava(
+            y[order].tolist(), p[order].tolist(), choices.get("min_count", 10), choices.get("max_count", 1000)
+        )
         index = np.repeat(np.arange(len(sizes)), sizes)
     rejected = 0
     for cell in set(index.tolist()):
@@ -556,11 +583,15 @@ def test_a_p_value_equal_to_the_level_is_rejected():
 
 
 def test_the_compiled_pooling_agrees_with_its_twin():
-    y, _ = spread(14, 500)
-    for low, high in ((10, 1000), (3, 20), (25, 5)):
-        expected = naive_pava(y.tolist(), low, high)
-        assert binomial.pooled_sizes(y.tolist(), low, high).tolist() == expected
-        assert sweep_loops.pooled_sizes(y, low, high).tolist() == expected
+    for y, p in (spread(14, 500), tied(14, 500), tied(15, 30)):
+        order = np.argsort(p)
+        y, p = y[order], p[order]
+        levels, count = np.unique(p, return_counts=True)
+        ones = np.array([y[p == c].sum() for c in levels])
+        for low, high in ((10, 1000), (3, 20), (25, 5), (29, 7)):
+            expected = naive_pava(y.tolist(), p.tolist(), low, high)
+            assert binomial.pooled_sizes(ones, count, low, high).tolist() == expected
+            assert sweep_loops.pooled_sizes(ones, count, low, high).tolist() == expected
 
 
 def naive_drawn_test(y, p, draws, seed):
@@ -612,9 +643,10 @@ def test_calbin_slides_a_window(case, size):
     n = len(y)
     s = min(n, max(1, n // 10) if size is None else size)
     order = np.argsort(p, kind="stable")
+    shared = np.array([y[p == c].mean() for c in p])
     windows = [order[b : b + s] for b in range(n - s + 1)]
-    point = np.mean([np.mean([abs(y[rows].mean() - c) for c in p[rows]]) for rows in windows])
-    mean = np.mean([abs(y[rows].mean() - p[rows].mean()) for rows in windows])
+    point = np.mean([np.mean([abs(shared[rows].mean() - c) for c in p[rows]]) for rows in windows])
+    mean = np.mean([abs(shared[rows].mean() - p[rows].mean()) for rows in windows])
     assert metrics.calbin(y, p, size=size) == pytest.approx(point, abs=1e-12)
     assert metrics.calbin(y, p, size=size, within="mean") == pytest.approx(mean, abs=1e-12)
 

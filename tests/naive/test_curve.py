@@ -826,6 +826,7 @@ def slow_neighbours(y, rows, anchor, k, expected):
 
 
 @pytest.mark.parametrize("expected", ["anchor", "neighbours"])
+@pytest.mark.filterwarnings("ignore::epimeter.errors.OrderWarning")
 def test_neighbours_are_counted_against_the_anchor(expected):
     for y, prob in (SPREAD, TIED, classes(90, 3)):
         rows = np.stack([1 - prob, prob], axis=1) if prob.ndim == 1 else prob
@@ -838,6 +839,7 @@ def test_neighbours_are_counted_against_the_anchor(expected):
             assert_allclose(found.p_value, stats.chi2.sf(value, dof), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::epimeter.errors.OrderWarning")
 def test_an_impossible_class_leaves_the_neighbour_test():
     prob = [[0.5, 0.5, 0.0]] * 4
     assert m.knn_chi2([0, 0, 1, 1], prob, k=4).dof == 1

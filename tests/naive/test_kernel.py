@@ -663,6 +663,7 @@ def neighbour_test(y, p, x, k, variance):
 
 @pytest.mark.parametrize("variance", ["null", "empirical"])
 @pytest.mark.parametrize("case", ["vector", "ties", "matrix", "features"])
+@pytest.mark.filterwarnings("ignore::epimeter.errors.OrderWarning")
 def test_ecmmd_walks_the_nearest_neighbours(case, variance):
     y, p = classes(40, 3, 1) if case == "matrix" else binary(40, 1, case == "ties")
     x, options = p, {}
@@ -684,6 +685,7 @@ def test_sorted_neighbours_and_tree_equal_brute_force(decimals):
     assert (np.sort(neighbours._by_tree(x, 7), axis=1) == every).all()
 
 
+@pytest.mark.filterwarnings("ignore::epimeter.errors.OrderWarning")
 def test_certain_predictions_leave_ecmmd_without_a_scale():
     got = m.ecmmd([0, 1, 1], [0.0, 1.0, 1.0], k=1)
     assert got.value == 0

@@ -431,8 +431,9 @@ def slow_groups(column, binning, bins):
     if binning == "width":
         place = [min(int(c * bins), bins - 1) for c in column]
         return [[i for i, b in enumerate(place) if b == bin_] for bin_ in sorted(set(place))]
-    order = sorted(range(len(column)), key=lambda i: column[i])
-    return [list(part) for part in np.array_split(order, bins) if len(part)]
+    group = [b for b, part in enumerate(np.array_split(np.arange(len(column)), bins)) for _ in part]
+    place = [group[(sum(v < c for v in column) + sum(v <= c for v in column) - 1) // 2] for c in column]
+    return [[i for i, b in enumerate(place) if b == bin_] for bin_ in sorted(set(place))]
 
 
 def slow_murphy(groups, c, y, w):

@@ -120,7 +120,9 @@ def width_groups(prob, bins=10):
 
 
 def mass_groups(prob, bins=15):
-    return [g for g in np.array_split(np.argsort(prob, kind="stable"), bins) if len(g)]
+    group = np.concatenate([np.full(len(part), b) for b, part in enumerate(np.array_split(prob, bins))])
+    index = np.array([group[(np.sum(prob < p) + np.sum(prob <= p) - 1) // 2] for p in prob])
+    return [np.flatnonzero(index == b) for b in np.unique(index)]
 
 
 def adaptive_groups(prob, bins=10):

@@ -19,7 +19,7 @@ from epimeter.errors import InputError
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.expected import ece
 from epimeter.summaries import Bins, BinTotals, fixed, paired
-from epimeter.summaries.cuts import Cut, Pieces, pieces
+from epimeter.summaries.cuts import Cut, Indices, bin_index
 from epimeter.summaries.fixed import Fixed
 from epimeter.views import Binary, View
 
@@ -27,7 +27,7 @@ Binned = Literal["width", "mass", "area", "level"]
 
 CUTS = {
     "width": "{} of equal width [a, b), the last closed",
-    "mass": "{} of equal mass, ties cut in row order",
+    "mass": "{} of equal mass, equal confidences together",
     "area": "{} of equal area, ties never cut",
     "level": "{}, one a distinct confidence",
     "edges": "{} [a, b) between given edges, the last closed",
@@ -94,18 +94,18 @@ def reliability_curve(
         How many rows are kept to be drawn as dots at their outcome, evenly by rank of the confidence.
     """
     event = view.event
-    totals, part, border = _binned(event, bins, binning, edges)
+    totals, index, border = _binned(event, bins, binning, edges)
     count = len(totals.count)
     how: str = binning if edges is None else "edges"
-    low, high, method = _intervals(totals, part, level)
+    low, high, method = _intervals(totals, index, event.weight, level)
     band: dict[str, Any] = {}
     if draws:
-        part = part or _parts(event, count, binning, border)
-        mass = np.ones(len(part.row)) if part.weight is None else part.weight
+        place = _places(event, count, binning, border) if index is None else index
+        mass = np.ones(event.n_rows) if event.weight is None else event.weight
         size = np.where(totals.size > 0, totals.size, np.nan)
 
         def frequencies(label: Floats) -> Floats:
-            return np.asarray(np.bincount(part.bin, weights=mass * label[part.row], minlength=count) / size)
+            return np.asarray(np.bincount(place, weights=mass * label, minlength=count) / size)
 
         below, above = redrawn_band(event.prob.astype(np.float64), draws, seed, level, frequencies)
         band = {"band_low": below, "band_high": above, "draws": draws}
@@ -132,40 +132,40 @@ def reliability_curve(
     )
 
 
-def _binned(event: Binary, bins: int, binning: Binned, edges: Any) -> tuple[BinTotals, Pieces | None, Floats]:
-    """Totals by bin, the rows with their bins where weights make them needed, and the borders."""
+def _binned(event: Binary, bins: int, binning: Binned, edges: Any) -> tuple[BinTotals, Indices | None, Floats]:
+    """Totals by bin, the bin of each row where weights make it needed, and the borders."""
     if edges is None and binning != "level":
         totals = Bins(bins, binning).of(event)
-        part = None if event.weight is None else _parts(event, bins, binning, np.empty(0))
-        return totals, part, _borders(event, part, bins) if totals.edges is None else totals.edges
+        index = None if event.weight is None else _places(event, bins, binning, np.empty(0))
+        return totals, index, _borders(event, index, bins) if totals.edges is None else totals.edges
     border = _between_levels(event.prob) if edges is None else _given(edges, event.prob)
     count = len(border) - 1
-    part = _parts(event, count, "edges", border)
-    rows = np.bincount(part.bin, minlength=count)
+    index = _places(event, count, "edges", border)
+    rows = np.bincount(index, minlength=count)
     said = event.prob.astype(np.float64)
     if event.weight is None:
-        seen = np.bincount(part.bin[event.true == 1], minlength=count)
-        sums = Fixed.of_counts(rows), Fixed.of_counts(seen), fixed.binned(said, part.bin, count)
-        return BinTotals(rows, *sums, border), part, border
+        seen = np.bincount(index[event.true == 1], minlength=count)
+        sums = Fixed.of_counts(rows), Fixed.of_counts(seen), fixed.binned(said, index, count)
+        return BinTotals(rows, *sums, border), index, border
     columns = (np.ones(len(said)), event.true.astype(np.float64), said)
-    weight, true, prob = (paired.binned(column, event.weight, part.bin, count) for column in columns)
-    return BinTotals(rows, weight, true, prob, border), part, border
+    weight, true, prob = (paired.binned(column, event.weight, index, count) for column in columns)
+    return BinTotals(rows, weight, true, prob, border), index, border
 
 
-def _parts(event: Binary, bins: int, binning: str, border: Floats) -> Pieces:
-    """Every row with its bin."""
+def _places(event: Binary, bins: int, binning: str, border: Floats) -> Indices:
+    """The bin of every row."""
     if binning in ("width", "mass", "area"):
         cut: Cut = binning  # type: ignore[assignment]
-        return pieces(event.prob, event.weight, bins, cut)
+        return bin_index(event.prob, event.weight, bins, cut)
     index = np.searchsorted(border, event.prob.astype(np.float64), side="right") - 1
-    return Pieces(np.arange(len(index)), np.clip(index, 0, bins - 1), event.weight)
+    return np.clip(index, 0, bins - 1)
 
 
-def _borders(event: Binary, part: Pieces | None, bins: int) -> Floats:
+def _borders(event: Binary, index: Indices | None, bins: int) -> Floats:
     """The first confidence of each bin, from 0 to 1; an empty bin begins where the next filled one does."""
-    assert part is not None
+    assert index is not None
     border = np.full(bins + 1, np.inf)
-    np.minimum.at(border, part.bin, event.prob[part.row].astype(np.float64))
+    np.minimum.at(border, index, event.prob.astype(np.float64))
     border[0], border[-1] = 0.0, 1.0
     return np.minimum.accumulate(border[::-1])[::-1]
 
@@ -195,10 +195,12 @@ def _given(edges: Any, prob: NDArray[Any]) -> Floats:
     return border
 
 
-def _intervals(totals: BinTotals, part: Pieces | None, level: float) -> tuple[Floats, Floats, str]:
-    if part is None or part.weight is None:
+def _intervals(
+    totals: BinTotals, index: Indices | None, weight: Floats | None, level: float
+) -> tuple[Floats, Floats, str]:
+    if index is None or weight is None:
         return *clopper_pearson(totals.true.floats(), totals.size, level), EXACT
-    squares = np.bincount(part.bin, weights=part.weight**2, minlength=len(totals.count)).astype(np.float64)
+    squares = np.bincount(index, weights=weight**2, minlength=len(totals.count)).astype(np.float64)
     return *wilson(totals.frequency, effective(totals.size, squares), level), WEIGHED
 
 

@@ -32,7 +32,7 @@ from epimeter.draw.overlay import figure
 from epimeter.errors import InputError
 from epimeter.metrics.bin.classwise import class_errors, classwise_ece
 from epimeter.summaries import ClassBins
-from epimeter.summaries.cuts import Cut, pieces
+from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.views import View
 
 if TYPE_CHECKING:
@@ -78,9 +78,8 @@ def classwise_curve(view: View, *, bins: Count = 10, binning: Cut = "width", lev
     else:
         squares = []
         for k in range(classes.n_classes):
-            part = pieces(classes.prob[:, k], classes.weight, bins, binning)
-            assert part.weight is not None
-            squares.append(np.bincount(part.bin, weights=part.weight**2, minlength=bins))
+            index = bin_index(classes.prob[:, k], classes.weight, bins, binning)
+            squares.append(np.bincount(index, weights=classes.weight**2, minlength=bins))
         low, high = wilson(totals.frequency, effective(totals.size, np.stack(squares)), level)
     cells = totals if binning == "width" and bins > 1 else ClassBins(CELLS).of(classes)
     return ClasswiseCurve(

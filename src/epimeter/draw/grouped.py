@@ -19,7 +19,7 @@ from epimeter.draw.curve import Count, Diagram, Floats, Integers, counted, curve
 from epimeter.draw.overlay import figure
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast
-from epimeter.summaries.cuts import Cut, pieces
+from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.views import View
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def grouping_curve(
         raise InputError("grouping_curve takes no sample weights", field="sample_weight")
     event = view.event
     names, group = grouped(view.columns["groups"], cells)
-    part = pieces(event.prob, None, bins, binning)
-    place = part.bin * len(names) + group[part.row]
+    index = bin_index(event.prob, None, bins, binning)
+    place = index * len(names) + group
     shape = (bins, len(names))
     count = np.bincount(place, minlength=bins * len(names)).reshape(shape)
-    came = np.bincount(place, weights=event.true[part.row], minlength=bins * len(names)).reshape(shape)
-    said = np.bincount(part.bin, weights=event.prob[part.row].astype(np.float64), minlength=bins)
+    came = np.bincount(place, weights=event.true, minlength=bins * len(names)).reshape(shape)
+    said = np.bincount(index, weights=event.prob.astype(np.float64), minlength=bins)
     frequency = np.divide(came, count, out=np.full(shape, np.nan), where=count > 0)
     rows = count.sum(axis=1)
     nothing = np.full(bins, np.nan)

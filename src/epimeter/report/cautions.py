@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
+from epimeter.card import find
 from epimeter.report.measurement import Measurement
 from epimeter.results import BinTable
-from epimeter.summaries.cuts import cut_through_ties
 from epimeter.views import View
 
 FEW_ROWS = 1000
@@ -34,15 +32,7 @@ def cautions(view: View, table: BinTable, made: Iterable[Measurement]) -> tuple[
     thin = int(((table.count > 0) & (table.count < FEW_IN_BIN)).sum())
     if thin:
         found.append(f"{thin} of {len(table.count)} equal-width bins hold fewer than {FEW_IN_BIN} rows")
-    bins = {
-        measurement.parameters["bins"]
-        for measurement in made
-        if measurement.parameters.get("binning") == "mass" and isinstance(measurement.parameters.get("bins"), int)
-    }
-    cut = sorted(number for number in bins if cut_through_ties(np.asarray(event.prob), number))
-    if cut:
-        names = ", ".join(map(str, cut))
-        found.append(
-            f"equal-mass cuts ({names} bins) go through equal confidences: those values depend on the order of the rows"
-        )
+    names = [line.metric for line in made if find(line.metric).card.order == "ties"]
+    if names and view.tied:
+        found.append(f"{', '.join(names)} depends on the order of rows with equal predictions, and there are some")
     return tuple(found)

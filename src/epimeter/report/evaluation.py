@@ -172,7 +172,7 @@ def convention(metric: Metric[Any], recipe: Recipe) -> str:
     cut = recipe.choices().get("binning")
     edges = {
         "width": "bins [a, b), the last closed",
-        "mass": "equal counts, ties cut in row order",
+        "mass": "equal counts, equal confidences together",
         "area": "equal area, ties never cut",
     }.get(str(cut), "")
     meaning = {

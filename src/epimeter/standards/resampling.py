@@ -29,7 +29,7 @@ from epimeter.standards.ers import DELTA
 from epimeter.standards.ers_sums import ErsSums
 from epimeter.standards.onto42001 import DOMAINS as FACTORS
 from epimeter.summaries.atoms import Atoms, halves
-from epimeter.summaries.cuts import mass_borders, width_index
+from epimeter.summaries.cuts import mass_index, run_index, width_index
 from epimeter.summaries.fixed import scaled
 from epimeter.views import Binary
 
@@ -211,18 +211,12 @@ def _groups(size: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _mass_errors(counts: NDArray[np.int32], prob: Floats, right: Floats, bins: int) -> tuple[float, float]:
-    """ECE and MCE of equal-mass bins of a replicate; records are sorted, so a cut is a place in the running count."""
-    grown = np.cumsum(counts)
-    borders = mass_borders(int(grown[-1]), bins)
-    row = np.searchsorted(grown, borders)
-    row = np.minimum(row, len(counts) - 1)
-    before = grown[row] - counts[row]
-
-    def upto(values: Floats) -> Floats:
-        running = np.cumsum(values * counts)
-        return np.asarray(running[row] - values[row] * counts[row] + values[row] * (borders - before))
-
-    ece, mce = _errors(np.diff(borders).astype(np.float64), np.diff(upto(right)), np.diff(upto(prob)))
+    """ECE and MCE of equal-mass bins of a replicate; records are sorted, so equal confidences stand side by side."""
+    start = np.flatnonzero(np.append(True, prob[1:] != prob[:-1]))
+    size, hits, said = (np.add.reduceat(values * counts, start) for values in (np.ones_like(prob), right, prob))
+    index = run_index(np.cumsum(size), bins)
+    columns = (np.bincount(index, weights=values, minlength=bins).astype(np.float64) for values in (size, hits, said))
+    ece, mce = _errors(*columns)
     return float(ece), float(mce)
 
 
@@ -267,7 +261,7 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
     influences: dict[str, Floats] = {}
     index = width_index(records.prob, plan.bins)
     if plan.strategy == "equal_mass":
-        index = np.repeat(np.arange(plan.bins), np.diff(mass_borders(len(gap), plan.bins)))
+        index = mass_index(records.prob, plan.bins)
     elif plan.strategy == "adaptive":
         index = _groups(np.bincount(index, minlength=plan.bins))[index]
     onto = _influence(gap, index, plan.bins)

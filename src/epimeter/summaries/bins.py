@@ -13,7 +13,7 @@ from epimeter.errors import InputError, MergeError
 from epimeter.limits import BinCount
 from epimeter.summaries import fast, fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
-from epimeter.summaries.cuts import Cut, pieces, width_index
+from epimeter.summaries.cuts import Cut, bin_index, width_index
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
@@ -139,8 +139,8 @@ class Bins(Recipe):
     bins
         Number of bins B.
     binning
-        How they are cut: ``width`` ([a, b), the last closed), ``mass`` (equal counts, the larger first, by the stable
-        order of the rows), ``area`` (width x count constant, see ece_ea).
+        How they are cut: ``width`` ([a, b), the last closed), ``mass`` (equal counts, the larger first; equal
+        confidences stay together, in the bin that holds their middle), ``area`` (width x count constant, see ece_ea).
     """
 
     bins: BinCount = 10
@@ -180,14 +180,12 @@ class Bins(Recipe):
             else:
                 counts, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
             return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
-        part = pieces(view.prob, view.weight, self.bins, self.binning)
-        assert part.weight is not None
-        ones = np.ones(len(part.row))
+        index = bin_index(view.prob, view.weight, self.bins, self.binning)
         return BinTotals(
-            np.bincount(part.bin, minlength=self.bins),
-            paired.binned(ones, part.weight, part.bin, self.bins),
-            paired.binned(view.true[part.row].astype(np.float64), part.weight, part.bin, self.bins),
-            paired.binned(view.prob[part.row].astype(np.float64), part.weight, part.bin, self.bins),
+            np.bincount(index, minlength=self.bins),
+            paired.binned(np.ones(view.n_rows), view.weight, index, self.bins),
+            paired.binned(view.true.astype(np.float64), view.weight, index, self.bins),
+            paired.binned(view.prob.astype(np.float64), view.weight, index, self.bins),
             edges,
         )
 
@@ -227,8 +225,8 @@ class MomentBins(Bins):
             return MomentTotals(count, weight, Fixed.of_counts(true), said, edges, **sums)
         refuse_extreme(view.weight)
         base = super()._totals(view)
-        part = pieces(view.prob, view.weight, self.bins, self.binning)
-        prob, true = view.prob[part.row].astype(np.float64), view.true[part.row].astype(np.float64)
+        index = bin_index(view.prob, view.weight, self.bins, self.binning)
+        prob, true = view.prob.astype(np.float64), view.true.astype(np.float64)
         residual = true - prob
         lost = (true - residual) - prob  # what the residual was rounded by
         variance = prob * (1 - prob)
@@ -241,15 +239,15 @@ class MomentBins(Bins):
             "skew2": skew**2,
         }
         made: dict[str, Any]
-        if part.weight is None:
-            made = {name: fine.binned(values, part.bin, self.bins) for name, values in columns.items()}
-            made["square"] = fine.squares(residual, lost, part.bin, self.bins)
-            base = replace(base, prob=fine.binned(prob, part.bin, self.bins))
+        if view.weight is None:
+            made = {name: fine.binned(values, index, self.bins) for name, values in columns.items()}
+            made["square"] = fine.squares(residual, lost, index, self.bins)
+            base = replace(base, prob=fine.binned(prob, index, self.bins))
         else:
             columns["square"] = residual**2
-            made = {name: paired.binned(values, part.weight, part.bin, self.bins) for name, values in columns.items()}
+            made = {name: paired.binned(values, view.weight, index, self.bins) for name, values in columns.items()}
             error = paired.square_error(residual, residual**2) + 2 * residual * lost
-            made["square"] = made["square"] + paired.binned(error, part.weight, part.bin, self.bins)
+            made["square"] = made["square"] + paired.binned(error, view.weight, index, self.bins)
         return MomentTotals(**vars(base), **made)
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How confidences are cut into bins: equal width, equal mass, equal area.
 
-Bins are [a, b) and the last one is closed. Equal mass follows the stable order of the rows, so a cut through equal
-confidences depends on the order of the rows; `cut_through_ties` says when that happened.
+Bins are [a, b) and the last one is closed. No cut goes through equal confidences: a run of them goes whole to the
+equal-mass bin that holds its middle, so no value depends on the order of the rows.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,8 @@ Cut = Literal["width", "mass", "area"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-
-class Pieces(NamedTuple):
-    """Rows put into bins. With weights an equal-mass cut can go through a row: it then appears once on either side."""
-
-    row: Indices
-    bin: Indices
-    weight: Floats | None
+ROUNDING = 1e-12
+"""A middle that misses a border by this share of all weights lies on it: sums of fractional weights are rounded."""
 
 
 def width_index(prob: NDArray[Any], bins: int) -> Indices:
@@ -38,12 +33,40 @@ def mass_borders(n_rows: int, bins: int) -> Indices:
     return number * size + np.minimum(number, larger)
 
 
-def mass_index(prob: NDArray[Any], bins: int) -> Indices:
-    """Equal-mass bin of every row, by the stable order of the confidences."""
-    order = np.argsort(prob, kind="stable")
+def whole_borders(ordered: NDArray[Any], border: Indices) -> Indices:
+    """Borders among sorted values moved to the ends of runs of equal ones: before a run whose middle lies behind them."""
+    inner = (border > 0) & (border < len(ordered))
+    value = ordered[border[inner]]
+    start, end = np.searchsorted(ordered, value), np.searchsorted(ordered, value, side="right")
+    moved = border.copy()
+    moved[inner] = np.where(border[inner] <= (start + end - 1) // 2, start, end)
+    return moved
+
+
+def mass_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> Indices:
+    """Equal-mass bin of every row; a weight counts as that many copies of the row."""
+    if weight is None:
+        order = np.argsort(prob)
+        border = whole_borders(prob[order], mass_borders(len(prob), bins))
+        index = np.empty(len(prob), np.intp)
+        index[order] = np.repeat(np.arange(bins), np.diff(border))
+        return index
+    # Sorted by weight too: sums of a run are then rounded alike in any order of the rows.
+    order = np.lexsort((weight, prob))
+    ordered, end = prob[order], np.cumsum(weight[order])
+    last = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(prob) - 1)
+    run = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
     index = np.empty(len(prob), np.intp)
-    index[order] = np.repeat(np.arange(bins), np.diff(mass_borders(len(prob), bins)))
+    index[order] = run_index(end[last], bins, whole=bool((weight == np.floor(weight)).all()))[run]
     return index
+
+
+def run_index(end: NDArray[Any], bins: int, whole: bool = True) -> Indices:
+    """Equal-mass bin of each run of equal values, from the running weight at the end of each; whole weights are copies."""
+    border = mass_borders(int(end[-1]), bins) if whole else end[-1] * np.arange(bins + 1) / bins
+    # The middle copy of a run at s..e-1 is (s + e - 1) // 2: on a border the run goes to the bin below it.
+    middle = (end + np.append(0.0, end[:-1])) / 2 - (0.0 if whole else ROUNDING * end[-1])
+    return np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1)
 
 
 def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> Indices:
@@ -63,37 +86,10 @@ def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> I
     return np.minimum(steps, bins - 1)[place.ravel()]
 
 
-def pieces(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Cut) -> Pieces:
-    """Every row with its bin; weights count as repetitions of the row."""
-    everything = np.arange(len(prob))
+def bin_index(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Cut) -> Indices:
+    """The bin of every row."""
     if binning == "width":
-        return Pieces(everything, width_index(prob, bins), weight)
+        return width_index(prob, bins)
     if binning == "area":
-        return Pieces(everything, area_index(prob, bins, weight), weight)
-    if weight is None:
-        return Pieces(everything, mass_index(prob, bins), None)
-    return _weighted_mass(prob, weight, bins)
-
-
-def _weighted_mass(prob: NDArray[Any], weight: Floats, bins: int) -> Pieces:
-    """Equal-mass groups of weighted rows, as if each row stood there `weight` times."""
-    order = np.argsort(prob, kind="stable")
-    end = np.cumsum(weight[order])
-    whole = bool((weight == np.floor(weight)).all())
-    border = mass_borders(int(end[-1]), bins) if whole else end[-1] * np.arange(bins + 1) / bins
-    ends = np.union1d(end, border[1:].astype(np.float64))
-    ends = ends[(ends > 0) & (ends <= end[-1])]
-    middle = ends - np.diff(ends, prepend=0.0) / 2
-    return Pieces(
-        order[np.searchsorted(end, middle)],
-        np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1),
-        np.diff(ends, prepend=0.0),
-    )
-
-
-def cut_through_ties(prob: NDArray[Any], bins: int) -> bool:
-    """Whether an equal-mass cut separates equal confidences, so that the value depends on the order of the rows."""
-    ordered = np.sort(prob)
-    border = mass_borders(len(prob), bins)[1:-1]
-    border = border[(border > 0) & (border < len(prob))]
-    return bool((ordered[border - 1] == ordered[border]).any())
+        return area_index(prob, bins, weight)
+    return mass_index(prob, bins, weight)

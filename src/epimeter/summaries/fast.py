@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.summaries import fine, fixed
-from epimeter.summaries.cuts import Cut, area_index, mass_borders, width_index
+from epimeter.summaries.cuts import Cut, area_index, mass_borders, whole_borders, width_index
 from epimeter.summaries.fixed import BLOCK, Fixed
 
 Integers = NDArray[np.int64]
@@ -60,10 +60,10 @@ def cut_totals(
         from epimeter.summaries import hot
 
         return hot.mass_totals(true, prob, bins, finer)
-    order = np.argsort(prob, kind="stable")
-    border = mass_borders(len(prob), bins)
-    index = np.repeat(np.arange(bins), np.diff(border))
+    order = np.argsort(prob)
     ordered = prob[order]
+    border = whole_borders(ordered, mass_borders(len(prob), bins))
+    index = np.repeat(np.arange(bins), np.diff(border))
     return *indexed_totals(true[order], ordered, index, bins, finer), mass_edges(ordered, border)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from epimeter.summaries.cuts import mass_borders
+from epimeter.summaries.cuts import mass_borders, whole_borders
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import BLOCK, STEPS, Fixed, normalised
 from epimeter.summaries.fused import fused
@@ -145,8 +145,8 @@ def mass_totals(
 ) -> tuple[Integers, Integers, Fixed | Fine, NDArray[np.float64]]:
     """Rows, outcomes and confidence by equal-mass bin, without sorting; the confidence with its rest if `finer`.
 
-    A histogram of 65,536 cells says in which cells the cuts fall; only the rows of those cells are sorted, stably, so
-    that ties are cut in row order as a full stable sort would cut them.
+    A histogram of 65,536 cells says in which cells the cuts fall; only the rows of those cells are sorted. A run of
+    equal confidences lies in one cell, and a cut that meets one moves to its nearer end.
     """
     count, outcomes = np.zeros(_CELLS, np.int64), np.zeros(_CELLS, np.int64)
     said, left = Fixed.zeros(_CELLS), Fixed.zeros(_CELLS)
@@ -168,9 +168,11 @@ def mass_totals(
     wanted[home] = True
     rows = np.empty(int(count[wanted].sum()), np.int64)
     _gather(prob, wanted, rows)
-    rows = rows[np.argsort(prob[rows], kind="stable")]
+    rows = rows[np.argsort(prob[rows])]
     # The sorted rows of the wanted cells lie one cell after another; `offset` is where each begins among them.
     offset = np.concatenate([[0], np.cumsum(np.where(wanted, count, 0))])
+    among = offset[home] + inner - before[home]
+    border[1:-1][(border[1:-1] > 0) & (border[1:-1] < len(prob))] = inner + whole_borders(prob[rows], among) - among
 
     def upto(position: int) -> tuple[int, int, Fixed, Fixed]:
         """Rows, outcomes, confidence and its rest of the first `position` rows of the stable order."""
@@ -192,8 +194,7 @@ def mass_totals(
     whole = (len(prob), int(sum_outcomes[-1]), sum_said[-1], sum_left[-1])
     ends = [whole if part is None else part for part in parts]
     between = _differences([part[2] for part in ends])
-    edges = np.array([_at(prob, rows, before, offset, int(position)) for position in border])
-    edges[0], edges[-1] = 0.0, 1.0
+    edges = _first_of(prob, before, border)
     return (
         np.diff([part[0] for part in ends]),
         np.diff([part[1] for part in ends]),
@@ -224,12 +225,21 @@ def _steps(prob: NDArray[Any]) -> tuple[Fixed, Fixed]:
     return whole, left
 
 
-def _at(prob: NDArray[Any], rows: Integers, before: Integers, offset: Integers, position: int) -> float:
-    """The confidence at a place of the stable order; 1 beyond the end."""
-    if position in (0, len(prob)):
-        return 1.0
-    cell = int(np.searchsorted(before, position, side="right")) - 1
-    return float(prob[rows[offset[cell] + position - before[cell]]])
+def _first_of(prob: NDArray[Any], before: Integers, border: Integers) -> NDArray[np.float64]:
+    """The confidences at these places of the order, from 0 to 1; only the rows of their cells are sorted."""
+    edges = np.zeros(len(border))
+    edges[border == len(prob)] = 1.0
+    inner = border < len(prob)
+    cell = np.searchsorted(before, border[inner], side="right") - 1
+    wanted = np.zeros(_CELLS, np.bool_)
+    wanted[cell] = True
+    count = np.where(wanted, np.diff(before), 0)
+    rows = np.empty(int(count.sum()), np.int64)
+    _gather(prob, wanted, rows)
+    ordered = np.sort(prob[rows])
+    edges[inner] = ordered[(np.cumsum(count) - count)[cell] + border[inner] - before[cell]]
+    edges[0], edges[-1] = 0.0, 1.0
+    return edges
 
 
 @njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.limits import BinCount
-from epimeter.summaries.cuts import Cut, pieces
+from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import Reading, View
 
@@ -202,11 +202,10 @@ class Binning(_Keeps):
 
     def finish(self, summary: KeptRows) -> BinnedRows:
         view = summary.view
-        part = pieces(view.prob, view.weight, self.bins, self.binning)
         return BinnedRows(
-            view.prob[part.row].astype(np.float64),
-            view.true[part.row].astype(np.float64),
-            np.ones(len(part.row)) if part.weight is None else part.weight,
-            part.bin,
+            view.prob.astype(np.float64),
+            view.true.astype(np.float64),
+            np.ones(view.n_rows) if view.weight is None else view.weight,
+            bin_index(view.prob, view.weight, self.bins, self.binning),
             self.bins,
         )

@@ -32,7 +32,6 @@ Floats = NDArray[np.float64]
     equation=r"RBECE=\frac1{|\Theta|}\sum_{b\in\Theta}|\bar y_b-\bar c_b|,\quad\Theta=\{b:n_b\ge m\}",
     where=BIN_SYMBOLS | {"Θ": "eligible bins", "m": "parameter min_count"},
     source="Dawkins and Nejadgholi 2022 ACL; Lane 2025 s4.5 eq 36",
-    order="ties",
     pitfalls="Bins below min_count are left out, so errors in thin regions go unseen; print gives no minimum, 10 is our "
     "choice. With min_count=1 it is what netcal calls ACE.",
 )
@@ -97,7 +96,6 @@ class LabelledBins(Bins):
     | {"γ_k": "share of the rows with label k (0 log 0 = 0)", "K": "2 for a vector, else the number of columns"},
     source="Guilbert et al. 2024 Ann. Math. Artif. Intell.; Lane 2025 s4.5 eq 35",
     matrix="reduced to its top label; the class shares are those of the K true labels",
-    order="ties",
     pitfalls="Equal classes make it ece, a single class the plain mean over the filled bins: two data sets with other "
     "class shares are weighed differently. Shares its short name with the interval calibration error.",
 )
@@ -128,7 +126,6 @@ class Areas(Result):
     r"line:\ above=\int\max(0,r(x)-x)\,dx,\ below=\int\max(0,x-r(x))\,dx;\quad total=above+below",
     where=BIN_SYMBOLS | {"r(x)": "polygon through (c̄_b, ȳ_b) of the filled bins, from the first c̄_b to the last"},
     source="Hagopian et al. 2023",
-    order="ties",
     pitfalls="The total is ece only when bars are weighted by their rows (measure=mass); the area one sees in a "
     "reliability diagram (measure=line) weighs by width, and is 0 when a single bin is filled.",
     aliases=("area_between_curves", "above/below_ece"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.limits import AtLeast, Between, BinCount
 from epimeter.summaries import Rows, fast
-from epimeter.summaries.cuts import mass_borders, width_index
+from epimeter.summaries.cuts import mass_borders, whole_borders, width_index
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -30,10 +30,10 @@ Integers = NDArray[np.int64]
         "P_bin(x; n, c)": "two-sided exact binomial p-value: sum of pmf(k) over all k with pmf(k) <= pmf(x)(1 + 1e-7)",
     },
     source="Matsubara et al. 2023 UAI; Lane 2025 s4.12",
-    order="ties",
     weighted=False,
     pitfalls="The authors give a percentage, here it is a fraction. A calibrated model scores about alpha, not 0. Sample "
-    "weights have no meaning in an exact test and are refused. Bins cut ties in row order.",
+    "weights have no meaning in an exact test and are refused. Print starts from single rows; here equal confidences are "
+    "one block from the start.",
     aliases=("tce_matsubara",),
 )
 def test_based_ce(
@@ -58,49 +58,54 @@ def test_based_ce(
     bins
         Number of bins, for ``width`` and ``mass``.
     """
-    order = np.argsort(view.prob, kind="stable")
+    order = np.argsort(view.prob)
     prob = view.prob[order].astype(np.float64)
     true = view.true[order].astype(np.int64)
     if binning == "width":
         sizes = np.bincount(width_index(prob, int(bins)))
     elif binning == "mass":
-        sizes = np.diff(mass_borders(len(prob), int(bins)))
+        sizes = np.diff(whole_borders(prob, mass_borders(len(prob), int(bins))))
     else:
-        sizes = pooled(true, int(min_count), int(max_count))
+        sizes = pooled(prob, true, int(min_count), int(max_count))
     sizes = sizes[sizes > 0].astype(np.int64)
     rejected = rejections(prob, true, sizes, alpha * (1 + 1e-12))  # a p-value that equals the level counts as such
     return rejected / len(prob)
 
 
-def pooled(true: Integers, min_count: int, max_count: int) -> Integers:
+def pooled(prob: Floats, true: Integers, min_count: int, max_count: int) -> Integers:
     """Sizes of the bins of PAVA-BC: neighbours pooled until monotone, between a least and a largest size."""
     if len(true) <= min_count:
         return np.array([len(true)])
+    start = np.flatnonzero(np.append(True, prob[1:] != prob[:-1]))
+    runs = np.add.reduceat(true, start), np.diff(np.append(start, len(true)))
     if fast.worth(len(true)):
         from epimeter.metrics.bin import sweep_loops
 
-        return np.asarray(sweep_loops.pooled_sizes(true, min_count, max_count))
-    return pooled_sizes(true.tolist(), min_count, max_count)
+        return np.asarray(sweep_loops.pooled_sizes(*runs, min_count, max_count))
+    return pooled_sizes(*runs, min_count, max_count)
 
 
-def pooled_sizes(true: list[int], min_count: int, max_count: int) -> Integers:
-    """The stack of PAVA-BC (Matsubara et al. 2023, algorithm 1), for more rows than min_count."""
+def pooled_sizes(ones: Integers, sizes: Integers, min_count: int, max_count: int) -> Integers:
+    """The stack of PAVA-BC (Matsubara et al. 2023, algorithm 1) over runs of equal confidences, more than min_count rows."""
+    # The last runs that together hold min_count rows are kept back.
+    pushed = int(np.searchsorted(np.cumsum(sizes), int(sizes.sum()) - min_count, side="right"))
     blocks: list[tuple[int, int]] = []
-    for outcome in true[: len(true) - min_count]:
-        blocks.append((outcome, 1))
+    for block in zip(ones[:pushed].tolist(), sizes[:pushed].tolist(), strict=True):
+        blocks.append(block)
         while len(blocks) > 1:
             (a, v), (b, w) = blocks[-2:]
             if not (v + w <= min_count or (v + w <= max_count and a * w >= b * v)):
                 break
             blocks[-2:] = [(a + b, v + w)]
-    sizes = [size for _, size in blocks]
-    # The last min_count rows are one block, joined to the one before it when both fit. The authors' code compares
-    # 2 min_count with max_count here, so that their last bin may exceed it.
-    if sizes[-1] + min_count <= max_count:
-        sizes[-1] += min_count
+    found = [size for _, size in blocks]
+    # They are one block, joined to the one before it when both fit. The authors' code compares 2 min_count with
+    # max_count here, so that their last bin may exceed it.
+    rest = int(sizes[pushed:].sum())
+    if found and found[-1] + rest <= max_count:
+        found[-1] += rest
     else:
-        sizes.append(min_count)
-    return np.array(sizes)
+        found.append(rest)
+    return np.array(found)
 
 
 def rejections(prob: Floats, true: Integers, sizes: Integers, alpha: float) -> int:

@@ -56,7 +56,6 @@ class JudgedBins(Bins):
     where={"A": "accuracy", "ECE": "metric ece with the same bins", "β": "parameter beta"},
     source="Tao et al. 2024 ICLR; Lane 2025 s4.14 eq 58",
     matrix="reduced to its top label; a vector predicts 1 from 0.5 on",
-    order="ties",
     pitfalls="A good accuracy can hide a bad calibration and the other way round: report both beside it.",
 )
 def hcs(bins: JudgedTotals, *, beta: Annotated[float, AtLeast(0)] = 1.0) -> float:

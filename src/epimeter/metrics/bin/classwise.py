@@ -40,7 +40,6 @@ GIVEN_CLASSES = "K problems of one class against the rest, each with its own bin
     where=CLASS_SYMBOLS,
     source="Nixon et al. 2019 CVPR workshops; Kull et al. 2019 NeurIPS; Lane 2025 s4.4 eq 34",
     matrix=ONE_AGAINST_REST,
-    order="ties",
     pitfalls="With many classes most probabilities are near 0, where gaps are small: the mean over classes hides "
     "errors of the likely ones. A class that never occurs still counts.",
     aliases=("cwce", "static_calibration_error", "sce", "macro_subset_ece", "msece"),
@@ -66,7 +65,6 @@ def class_errors(bins: BinTotals) -> Floats:
     where=CLASS_SYMBOLS | {"n_k": "rows with label k"},
     source="Obadinma et al. 2021 Canadian AI; Lane 2025 s4.4 eq 34 with w_k = n_k/N",
     matrix=ONE_AGAINST_REST,
-    order="ties",
     pitfalls="Rare classes hardly count. The original may mean by subset the rows of true class k; here, as the review "
     "prints it, each class is held against the rest over all rows.",
 )
@@ -87,7 +85,6 @@ def wsece(bins: BinTotals) -> float:
     where={"ECE_k": "expected calibration error of class k against the rest"},
     source="Obadinma et al. 2021 Canadian AI; Lane 2025 s4.5 eq 38",
     matrix=ONE_AGAINST_REST,
-    order="ties",
     pitfalls="Lies between the mean and the largest error of the classes, nearer the largest. Without any error it is "
     "0/0 in print; 0 is returned.",
 )
@@ -109,7 +106,6 @@ def cece(bins: BinTotals) -> float:
     where=CLASS_SYMBOLS | {"w_k": "parameter weights", "p": "parameter norm"},
     source="Kumar et al. 2019 NeurIPS def 2.4; Lane 2025 s4.4 eq 34",
     matrix=ONE_AGAINST_REST,
-    order="ties",
     pitfalls="The review prints the root inside the sum over the classes (root=inner); Kumar et al. and their code take "
     "it once outside, which is never smaller for equal weights. Not the maximum calibration error, also called MCE.",
     aliases=("weighted_class-wise_l_p_error",),
@@ -179,7 +175,6 @@ class MassBins(GivenBins):
     where=CLASS_SYMBOLS | {"p": "parameter norm"},
     source="Nixon et al. 2019 CVPR workshops; Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
     matrix=GIVEN_CLASSES,
-    order="ties",
     pitfalls="Cuts through equal confidences depend on the order of the rows; some peers merge ties instead. netcal's "
     "ACE is another metric: the plain mean over equal-width bins (rbece with min_count=1).",
     aliases=("ece-em", "equal-mass_ece", "quantile-binned_ece"),
@@ -207,7 +202,6 @@ def ace(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     | {"ε": "parameter threshold", "N_k": "rows kept for class k", "n_bk": "kept rows in equal-mass bin b of class k"},
     source="Nixon et al. 2019 CVPR workshops; Lane 2025 s4.5",
     matrix=GIVEN_CLASSES,
-    order="ties",
     pitfalls="The value depends strongly on the threshold. A class that keeps no row adds 0 and still counts in 1/K, so "
     "a high threshold flatters.",
 )

@@ -46,7 +46,6 @@ def debiased_square(bins: BinTotals) -> Floats:
     equation=r"CE^2_{DB}=\sum_{b:\,n_b\ge2}p_b\Big[(\bar y_b-\bar c_b)^2-\frac{\bar y_b(1-\bar y_b)}{n_b-1}\Big]",
     where=BIN_SYMBOLS,
     source="Kumar et al. 2019 NeurIPS def 5.2; Ferro and Fricker 2012; Broecker 2012; Lane 2025 s4.10 eq 50",
-    order="ties",
     pitfalls="An estimate of a square, so it can be negative. Bins of one row add nothing. The review prints "
     "c̄_b(1 - c̄_b) in the correction; the unbiased variance is that of the outcomes, as in Kumar et al.",
     aliases=("ce2-db", "debiased_l2_calibration_error_squared"),
@@ -87,7 +86,6 @@ class ModeBins(ClassBins):
     where=BIN_SYMBOLS | {"CE^2_DB": "ce2_db", "CE^2_DB,k": "ce2_db of class k against the rest", "K": "classes"},
     source="Kumar et al. 2019 NeurIPS; Petersen et al. 2023 FAccT",
     matrix="reduced to its top label; with mode=classwise every class against the rest",
-    order="ties",
     pitfalls="A negative debiased square is reported as 0, so 0 means no error that the sample can show.",
     aliases=("debiased_rmsce",),
     simulated="Nominal 95 % intervals cover 94 to 97 % for N from 500 to 10,000, and up to 98 % where the error is one to "
@@ -110,7 +108,6 @@ def drmsce(bins: BinTotals) -> float:
     where=BIN_SYMBOLS
     | {"R_b": "normal with mean ȳ_b and deviation s_b", "μ_b": "ȳ_b - c̄_b", "s_b": "sqrt(ȳ_b(1 - ȳ_b)/n_b)"},
     source="Kumar et al. 2019 NeurIPS; Lane 2025 s4.10 eq 51",
-    order="ties",
     pitfalls="Can be negative. Print estimates the expectation by random draws; here it is the exact mean of the folded "
     "normal, their limit. A bin whose outcomes are all equal is not corrected.",
     aliases=("ece-db", "ece-debias"),

@@ -53,7 +53,6 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     equation=r"ECE=\sum_b p_b\,|\bar y_b-\bar c_b|",
     where=BIN_SYMBOLS,
     source="Naeini et al. 2015 AAAI; Guo et al. 2017 ICML eq 3; Lane 2025 s4.2 eq 28",
-    order="ties",
     pitfalls="Biased upwards: a perfectly calibrated model scores above 0 on finite data (see ece_db). Gaps of "
     "opposite sign inside a bin cancel, and the value depends on the number of bins. Equal-mass cuts through equal "
     "confidences depend on the order of the rows. Peers that close bins on the right differ on confidences that "
@@ -77,7 +76,6 @@ def ece(bins: BinTotals) -> float:
     equation=r"CE_p=\Big(\sum_b p_b\,|\bar y_b-\bar c_b|^p\Big)^{1/p}",
     where=BIN_SYMBOLS | {"p": "parameter norm"},
     source="Kumar et al. 2019 NeurIPS; Hendrycks et al. 2019 ICLR (norm 2); Lane 2025 s4.3 eq 29",
-    order="ties",
     pitfalls="Biased upwards on finite data, the more the higher the norm (see drmsce). norm=1 is ece, norm=inf is mce.",
     aliases=("l_p-ece", "mean_calibration_error", "rmsce", "root_mean_square_calibration_error"),
     simulated="Nominal 95 % intervals with norm=2 cover 94 to 98 % for N from 500 to 10,000.",
@@ -103,7 +101,6 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     equation=r"MCE=\max_{b:\,n_b>0}|\bar y_b-\bar c_b|",
     where=BIN_SYMBOLS,
     source="Naeini et al. 2015 AAAI; Lane 2025 s4.5 eq 39; ONTO 42001 A.2",
-    order="ties",
     pitfalls="A bin of one row can decide it: with confidence 0.05 and outcome 1 its gap is 0.95. More bins make it "
     "larger, so compare only values of the same number of bins and of similar samples.",
     aliases=("maximum_calibration_error", "l_inf_calibration_error"),
@@ -181,7 +178,6 @@ class TopBins(Bins):
     },
     source="Kumar et al. 2019 NeurIPS; Silva Filho et al. 2023; Lane 2025 s4.4 eqs 30-31",
     matrix="reduced to its top label; a vector p is read as 1 - p, p, so its confidence is max(p, 1 - p)",
-    order="ties",
     pitfalls="Says nothing about the probabilities of the other classes (see classwise_ece). Of a vector it differs "
     "from ece, which takes p as it is. Not the test-based calibration error, also called TCE.",
     aliases=("confidence-ece", "top-label_ece"),

@@ -13,7 +13,7 @@ from epimeter.card import metric
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast, BinCount
 from epimeter.summaries import Rows, fixed, paired
-from epimeter.summaries.cuts import Pieces, pieces
+from epimeter.summaries.cuts import bin_index, mass_index
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -42,8 +42,7 @@ CELL_SYMBOLS = {
         "p(q)": "parameter weights, used as given",
     },
     source="Yang et al. 2023; Lane 2025 s4.10 eq 53",
-    order="ties",
-    pitfalls="Small groups inflate it, as small bins inflate the ECE. Equal-mass bins cut ties in row order.",
+    pitfalls="Small groups inflate it, as small bins inflate the ECE.",
 )
 def pce(
     view: Binary,
@@ -68,11 +67,11 @@ def pce(
     """
     partitions = columns_of(view.columns["groups"])
     shares = partition_weights(weights, len(partitions))
-    part = whole_rows(view) if bins is None else pieces(view.prob, view.weight, int(bins), binning)
+    index = 0 if bins is None else bin_index(view.prob, view.weight, int(bins), binning)
     errors = []
     for labels in partitions:
-        cell = codes(labels)[part.row] * (1 if bins is None else int(bins)) + part.bin
-        errors.append(cell_error(view, part._replace(bin=cell), squared=loss == "square"))
+        cell = codes(labels) * (1 if bins is None else int(bins)) + index
+        errors.append(cell_error(view, cell, squared=loss == "square"))
     return float(shares @ errors)
 
 
@@ -101,7 +100,7 @@ def fece(view: Binary) -> float:
         raise InputError(
             f"groups of fece must be one column; got {len(fields)}. Several? Use pce or mvce", field="groups"
         )
-    return cell_error(view, whole_rows(view)._replace(bin=codes(fields[0])))
+    return cell_error(view, codes(fields[0]))
 
 
 @metric(
@@ -119,9 +118,8 @@ def fece(view: Binary) -> float:
         "ȳ_b, c̄_b": "mean outcome and mean confidence in it",
     },
     source="Kelly and Smyth 2023 AAAI",
-    order="ties",
-    pitfalls="Ties of the variable are cut in row order; the authors cut at quantiles, which agrees when the bins divide the "
-    "rows evenly without ties.",
+    pitfalls="Equal values of the variable stay in one bin; the authors cut at quantiles, which agrees when the bins divide "
+    "the rows evenly without ties.",
 )
 def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: BinCount = 10) -> float:
     """Expected calibration error over equal-mass bins of a variable instead of the confidence.
@@ -139,7 +137,7 @@ def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: BinCount
             f"column of vece must be below the number of feature columns, {len(variables)}; got {column}",
             field="column",
         )
-    return cell_error(view, pieces(variables[int(column)], view.weight, int(bins), "mass"))
+    return cell_error(view, mass_index(variables[int(column)], int(bins), view.weight))
 
 
 @metric(
@@ -153,9 +151,8 @@ def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: BinCount
     equation=r"MVCE=\frac1{|V|}\sum_{v\in V}\sum_{g\in v}\frac{n_g}{N}|\bar y_g-\bar c_g|",
     where=CELL_SYMBOLS | {"V": "views: every column of groups, and every feature cut into equal-mass bins"},
     source="Huang et al. 2022 WWW (MBCT)",
-    order="ties",
     pitfalls="The original averages over partitions drawn at random; here the views are the columns given, so the value can "
-    "be repeated. Ties of a feature are cut in row order.",
+    "be repeated.",
 )
 def mvce(view: Binary, *, bins: BinCount = 10) -> float:
     """Calibration error averaged over several ways of grouping the rows.
@@ -167,11 +164,10 @@ def mvce(view: Binary, *, bins: BinCount = 10) -> float:
     """
     errors = []
     if "groups" in view.columns:
-        whole = whole_rows(view)
-        errors += [cell_error(view, whole._replace(bin=codes(labels))) for labels in columns_of(view.columns["groups"])]
+        errors += [cell_error(view, codes(labels)) for labels in columns_of(view.columns["groups"])]
     if "features" in view.columns:
         for variable in columns_of(view.columns["features"]):
-            errors.append(cell_error(view, pieces(variable, view.weight, int(bins), "mass")))
+            errors.append(cell_error(view, mass_index(variable, int(bins), view.weight)))
     if not errors:
         raise InputError("mvce needs at least one view; pass features=…, groups=… or both", field="features")
     return float(np.mean(errors))
@@ -193,7 +189,6 @@ def mvce(view: Binary, *, bins: BinCount = 10) -> float:
         "ȳ_bh, c̄_bh": "mean outcome and mean confidence in it",
     },
     source="Xiong et al. 2023 NeurIPS; Lane 2025 s4.10 eq 52",
-    order="ties",
     weighted=False,
     pitfalls="Never below the ECE with the same bins of confidence. Features should be scaled alike: distances are Euclidean. "
     "Sample weights are refused: copies of a row would be its nearest neighbours.",
@@ -220,9 +215,9 @@ def piece(
         How many nearest rows; at most N - 1 are used.
     """
     distance = mean_distance(np.column_stack(columns_of(view.columns["features"])), int(k))
-    near = pieces(distance, None, int(proximity_bins), "mass").bin
-    part = pieces(view.prob, None, int(bins), binning)
-    return cell_error(view, part._replace(bin=part.bin * int(proximity_bins) + near))
+    near = mass_index(distance, int(proximity_bins))
+    index = bin_index(view.prob, None, int(bins), binning)
+    return cell_error(view, index * int(proximity_bins) + near)
 
 
 def columns_of(values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -238,22 +233,17 @@ def codes(labels: NDArray[Any]) -> Indices:
     return np.asarray(np.unique(labels, return_inverse=True)[1], np.intp).ravel()
 
 
-def whole_rows(view: Binary) -> Pieces:
-    """Every row, all in one cell."""
-    return Pieces(np.arange(view.n_rows), np.zeros(view.n_rows, np.intp), view.weight)
-
-
-def cell_error(view: Binary, part: Pieces, squared: bool = False) -> float:
+def cell_error(view: Binary, cells: Indices, squared: bool = False) -> float:
     """Mean over the rows of the absolute (or squared) gap of their cell."""
-    cell = codes(part.bin)
+    cell = codes(cells)
     n_cells = int(cell.max()) + 1
-    gap = view.true[part.row] - view.prob[part.row].astype(np.float64)
-    if part.weight is None:
+    gap = view.true - view.prob.astype(np.float64)
+    if view.weight is None:
         size = np.bincount(cell).astype(np.float64)
         total = fixed.binned(gap, cell, n_cells).floats()
     else:
-        size = paired.binned(np.ones(len(cell)), part.weight, cell, n_cells).floats()
-        total = paired.binned(gap, part.weight, cell, n_cells).floats()
+        size = paired.binned(np.ones(len(cell)), view.weight, cell, n_cells).floats()
+        total = paired.binned(gap, view.weight, cell, n_cells).floats()
     if squared:
         total = np.divide(total**2, size, out=np.zeros(n_cells), where=size > 0)
     return math.fsum(np.abs(total)) / math.fsum(size)

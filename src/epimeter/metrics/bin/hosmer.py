@@ -36,7 +36,6 @@ class ChiSquareTest(Result):
     r"p=P(\chi^2_\nu\ge HL),\ \nu=\#\{b:n_b>0\}-\mathrm{ddof}",
     where=BIN_SYMBOLS | {"ν": "degrees of freedom"},
     source="Hosmer and Lemeshow 1980; Lane 2025 s4.12 eqs 54-55",
-    order="ties",
     pitfalls="Two degrees of freedom are taken off for a logistic model tested on the data it was fitted on; on held-out "
     "data use ddof=0. Peers cut at quantiles, which differ from equal counts when confidences are tied. The chi-square "
     "law needs several expected outcomes in every bin.",

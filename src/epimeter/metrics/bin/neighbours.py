@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,12 @@ Floats = NDArray[np.float64]
     where={
         "s": "parameter size",
         "c_(i)": "i-th smallest confidence",
-        "ȳ_b": "mean outcome of rows b..b+s-1 in that order",
+        "ȳ_b": "mean outcome of rows b..b+s-1 in that order, equal confidences sharing the mean of theirs",
     },
     source="Bella et al. 2013; Caruana and Niculescu-Mizil 2004 (CAL); Lane 2025 s4.13 eq 57",
-    order="ties",
     weighted=False,
-    pitfalls="With within=point even a calibrated model scores above 0, because confidences vary inside a window. Ties keep "
-    "the order of the rows. Sample weights are refused: windows hold a number of rows.",
+    pitfalls="With within=point even a calibrated model scores above 0, because confidences vary inside a window. Rows of "
+    "one confidence have the mean of their outcomes. Sample weights are refused: windows hold a number of rows.",
     aliases=("cal",),
 )
 def calbin(
@@ -53,10 +52,10 @@ def calbin(
     """
     n = view.n_rows
     s = min(n, max(1, n // 10) if size is None else int(size))
-    order = np.argsort(view.prob, kind="stable")
+    order = np.argsort(view.prob)
     prob = view.prob[order].astype(np.float64)
     said = np.append(0.0, np.cumsum(prob))
-    seen = np.append(0, np.cumsum(view.true[order], dtype=np.int64))
+    seen = shared_outcomes(prob, view.true[order])
     start = np.arange(n - s + 1)
     frequency = (seen[s:] - seen[:-s]) / s
     if within == "mean":
@@ -66,6 +65,13 @@ def calbin(
     below = frequency * (cut - start) - (said[cut] - said[start])
     above = (said[start + s] - said[cut]) - frequency * (start + s - cut)
     return float(np.mean(below + above) / s)
+
+
+def shared_outcomes(prob: Floats, true: NDArray[Any]) -> Floats:
+    """Running totals of outcomes, those of equal (sorted) confidences shared evenly: a line from run to run."""
+    start = np.append(np.flatnonzero(np.append(True, prob[1:] != prob[:-1])), len(prob))
+    came_true = np.append(0, np.cumsum(true, dtype=np.int64))
+    return np.interp(np.arange(len(prob) + 1), start, came_true[start])
 
 
 @metric(

@@ -120,7 +120,6 @@ class ErsBins(Bins):
     equation=r"ECE=\sum_m\frac{|B_m|}{N}|acc(B_m)-conf(B_m)|,\quad MCE=\max_m|acc(B_m)-conf(B_m)|",
     where=ONTO_SYMBOLS,
     source="ONTO 42001:2025 5.2, 5.3, A.1, A.2",
-    order="ties",
     pitfalls="The strategy must be documented with the value (5.2.3); the result carries it among its parameters. A.1.2's "
     "formula leaves out confidence 1.0, which its example includes: the last bin is closed. Which neighbour a small "
     "bin joins is our decision.",

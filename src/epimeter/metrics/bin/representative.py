@@ -28,7 +28,6 @@ Floats = NDArray[np.float64]
     equation=r"ECE_{LB}=\Big(\frac1N\sum_b\sum_{i\in b}|\bar y_b-c_i|^p\Big)^{1/p}",
     where=BIN_SYMBOLS | {"c_i": "confidence of row i", "p": "parameter norm"},
     source="Roelofs et al. 2022 AISTATS; Torabian and Urner 2024; Lane 2025 s4.5 eq 37",
-    order="ties",
     pitfalls="Never below lp_ce of the same bins, and not 0 for a perfect model: confidences spread inside a bin.",
     aliases=("ece-lb", "probability_deviation_error"),
 )
@@ -64,7 +63,6 @@ def ordered_sum(values: Floats) -> float:
     equation=r"SMBS=\frac1N\sum_b\sum_{i\in b}(y_i-\bar c_b)^2",
     where=BIN_SYMBOLS | {"y_i": "outcome of row i"},
     source="Sanders 1963; Murphy 1973; Hagopian et al. 2023",
-    order="ties",
     pitfalls="Differs from the Brier score by what the confidences vary inside the bins, so it changes with the bins. "
     "Its best value is not 0: outcomes vary.",
     aliases=("sanders-modified_brier_score",),

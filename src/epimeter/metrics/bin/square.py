@@ -52,6 +52,10 @@ class WidthMoments(MomentBins):
         return {"bins": self.bins}
 
 
+MANY_BINS = 10
+"""Filled bins from which on the normal limit of l2_ece_ci is used, however many are empty."""
+
+
 @metric(
     title="Debiased plug-in estimator of the squared error",
     family="bin",
@@ -62,7 +66,6 @@ class WidthMoments(MomentBins):
     equation=r"DPE=\frac1N\sum_b\frac1{n_b}\Big[\Big(\sum_{i\in b}u_i\Big)^2-\sum_{i\in b}u_i^2\Big],\quad u_i=y_i-c_i",
     where={"N": "number of rows (their weight)", "n_b": "rows in bin b", "u_i": "outcome minus confidence of row i"},
     source="Lee, Huang, Hassani and Dobriban 2023 JMLR 24; Lane 2025 s4.12 eq 56",
-    order="ties",
     pitfalls="Its mean is 0 for a calibrated model, so it can be negative. Off calibration it is shrunk, because it divides by "
     "n_b and not n_b - 1 (see l2_ece_ci). It estimates the square of the error.",
     aliases=("t-cal_statistic",),
@@ -96,7 +99,9 @@ def dpe(bins: MomentTotals) -> float:
     source="Sun et al. 2024",
     pitfalls="The bounds are for the square of the error; ece_lower and ece_upper are their roots. The normal limit does not "
     "hold for a calibrated model, so p_value uses the exact null moments instead of the interval. Squares are summed in "
-    "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there.",
+    "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there. Where most bins are empty the "
+    "published bounds cover too little (82 % for a constant 0.6 that is right in 62 % of 1,000 rows): with fewer than 10 "
+    "filled bins, and not all of them, the non-central chi-squared law gives them.",
     aliases=("sun_interval",),
     simulated="Its own 95 % intervals cover 95 to 96 % where the error is clear, and 99 to 100 % at and near perfect "
     "calibration: conservative. Its test rejected 5.1 % of 2,000 calibrated data sets at 5 %, N = 1,000.",
@@ -126,7 +131,9 @@ def l2_ece_ci(
     positive = max(estimate, 0.0)
     two_sided, one_sided = -float(ndtri(alpha / 2)), -float(ndtri(alpha))
     upper = positive + two_sided * s
-    if positive >= 2 * two_sided * s:
+    if len(size) < min(MANY_BINS, len(bins.size)):
+        lower, upper = few_bins_interval(bins, alpha)
+    elif positive >= 2 * two_sided * s:
         lower = positive - two_sided * s
     elif positive >= 2 * one_sided * s:
         lower = positive / 2
@@ -140,6 +147,25 @@ def l2_ece_ci(
         ece_upper=math.sqrt(upper),
         p_value=calibration_p_value(bins, estimate),
     )
+
+
+def few_bins_interval(bins: MomentTotals, alpha: float) -> tuple[float, float]:
+    """Interval for sum p_b mu_b^2 where most bins are empty: there the normal limit fails, and s is 0 where all gaps are.
+
+    sqrt(p_b) u_b has variance v_b / N, so N / v times the sum of squares is chi-squared with a non-centrality of N / v
+    times the true sum; v is the largest variance of an outcome, of frequencies drawn towards 1/2 (Agresti and Coull 1998).
+    """
+    from scipy.special import chndtr, chndtrinc
+
+    some, n = bins.filled, float(bins.n)
+    size = bins.size[some]
+    drawn = (bins.frequency[some] * size + 2) / (size + 4)
+    unit = float(np.max(drawn * (1 - drawn))) / n
+    found, count = math.fsum(size / n * bins.gap[some] ** 2) / unit, len(size)
+    lower = 0.0 if chndtr(found, count, 0.0) < 1 - alpha / 2 else float(chndtrinc(found, count, 1 - alpha / 2))
+    # Gaps smaller than chance gives a calibrated model say no more than those it gives on average.
+    upper = float(chndtrinc(max(found, count), count, alpha / 2))
+    return unit * lower, min(unit * upper, 1.0)
 
 
 def pair_sums(bins: MomentTotals) -> Floats:

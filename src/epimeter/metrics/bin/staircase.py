@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.summaries.cuts import width_index
+from epimeter.summaries.cuts import ROUNDING, width_index
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,8 @@ def width_edges(number: NDArray[np.int64], bins: int) -> Floats:
 class Staircase:
     """Rows in order of confidence with running totals, from which the heights of any bins are read.
 
-    A step is what the bins never cut: a row of equal-mass bins (with weights it can be cut), all rows of one
-    confidence of equal-width bins. Whole weights are kept as integers, so heights are compared as exact fractions.
+    A step is what the bins never cut: all rows of one confidence. Whole weights are kept as integers, so heights are
+    compared as exact fractions.
     """
 
     prob: Floats
@@ -54,12 +54,12 @@ class Staircase:
             prob, true, weight = prob[kept], true[kept], view.weight[kept]
             if (weight == np.floor(weight)).all():
                 weight = weight.astype(np.int64)
-        order = np.argsort(prob, kind="stable")
+        # Sorted by weight and outcome too: sums of a step are then rounded alike in any order of the rows.
+        order = np.argsort(prob) if weight.dtype.kind == "i" else np.lexsort((true, weight, prob))
         prob, weight = prob[order], weight[order]
         seen = weight * true[order]
-        if binning == "width":
-            starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
-            prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
+        starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
+        prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
         return cls(prob, running(weight), running(seen), binning)
 
     @property
@@ -74,7 +74,7 @@ class Staircase:
     @property
     def distinct(self) -> int:
         """How many different confidences there are."""
-        return 1 + int(np.count_nonzero(self.prob[1:] != self.prob[:-1]))
+        return len(self.prob)
 
     @cached_property
     def rises(self) -> bool:
@@ -86,11 +86,6 @@ class Staircase:
         """First step with an outcome 1 and last with an outcome 0: outside of them heights are 0 and 1."""
         size, seen = np.diff(self.mass), np.diff(self.true)
         return int(np.argmax(seen > 0)), len(seen) - 1 - int(np.argmax((seen < size)[::-1]))
-
-    @cached_property
-    def came_true(self) -> NDArray[np.bool_]:
-        """The outcome of each step of one row."""
-        return np.diff(self.true) > 0
 
     def monotone(self, bins: int) -> bool:
         """Whether the frequencies of this many bins never fall, empty bins aside."""
@@ -119,8 +114,11 @@ class Staircase:
         else:
             first, last = (int(self.mass[at] * bins / self.total) for at in (low, high + 1))
             cut = self.total * np.arange(max(first - 1, 0), min(last + 2, bins) + 1) / bins
+            cut[cut > 0] += ROUNDING * self.total
+        # A cut inside a step goes to its beginning when the middle of the step lies behind it, else to its end.
         step = np.minimum(np.searchsorted(self.mass, cut, side="right") - 1, len(self.prob) - 1)
-        return cut, self.true[step] + (cut - self.mass[step]) * self.came_true[step]
+        step += 2 * cut >= self.mass[step] + self.mass[step + 1]
+        return self.mass[step], self.true[step]
 
     def _width_cuts(self, bins: int) -> tuple[Numbers, Numbers]:
         """Running totals at the borders of the equal-width bins that are neither all 0 nor all 1."""

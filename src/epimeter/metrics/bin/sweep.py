@@ -42,7 +42,6 @@ class SweptError(Result):
     r"B^*=\max\{B\le N:\ \bar y_1\le\dots\le\bar y_{B'}\ \text{for every } B'=1..B\}",
     where=BIN_SYMBOLS | {"CE_p(B)": "lp_ce with B bins", "p": "parameter norm"},
     source="Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
-    order="ties",
     pitfalls="Assumes that the true frequency rises with the confidence. The number of bins depends on chance: one "
     "inversion early on leaves few bins. With weights it stops at eight bins a row.",
     aliases=("ece-sweep",),
@@ -102,7 +101,6 @@ def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, mi
     equation=SEARCH,
     where=SEARCH_SYMBOLS,
     source="Petersen et al. 2023 FAccT, text and published code",
-    order="ties",
     pitfalls="No measure of calibration, but the number of bins for one. Not always the largest monotone number, as "
     "print has it: a number of bins can be monotone beyond one that is not.",
 )
@@ -135,7 +133,6 @@ def bcs(
     equation=r"\text{DRMSCE-BCS}=DRMSCE(B),\quad B=BCS(y,c)",
     where={"BCS": "metric bcs with the same parameters", "DRMSCE(B)": "drmsce with B bins"},
     source="Petersen et al. 2023 FAccT",
-    order="ties",
     pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
     "A negative debiased square is reported as 0.",
     aliases=("drmsce-bcs",),

@@ -83,13 +83,16 @@ def cheapest_partition(prob, weight, residual):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def pooled_sizes(true, min_count, max_count):  # type: ignore[no-untyped-def]
+def pooled_sizes(true, count, min_count, max_count):  # type: ignore[no-untyped-def]
     """Twin of `binomial.pooled_sizes`."""
-    n = len(true)
+    n, rest = len(count), np.int64(0)
+    while n > 0 and rest < min_count:
+        n -= 1
+        rest += count[n]
     ones, sizes = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     top = 0
-    for i in range(n - min_count):
-        ones[top], sizes[top] = true[i], 1
+    for i in range(n):
+        ones[top], sizes[top] = true[i], count[i]
         top += 1
         while top > 1:
             a, v, b, w = ones[top - 2], sizes[top - 2], ones[top - 1], sizes[top - 1]
@@ -97,9 +100,9 @@ def pooled_sizes(true, min_count, max_count):  # type: ignore[no-untyped-def]
                 break
             ones[top - 2], sizes[top - 2] = a + b, v + w
             top -= 1
-    if top > 0 and sizes[top - 1] + min_count <= max_count:
-        sizes[top - 1] += min_count
+    if top > 0 and sizes[top - 1] + rest <= max_count:
+        sizes[top - 1] += rest
     else:
-        sizes[top] = min_count
+        sizes[top] = rest
         top += 1
     return sizes[:top]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -16,7 +15,7 @@ from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Bins, BinTotals, Rows
-from epimeter.summaries.cuts import Cut
+from epimeter.summaries.cuts import ROUNDING, Cut
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -25,42 +24,31 @@ Count = Annotated[int, AtLeast(1)]
 
 @dataclass(frozen=True)
 class Ranking:
-    """The most confident rows first, earlier rows before later ones of the same confidence."""
+    """The most confident rows first."""
 
     view: Binary
-    row: NDArray[np.intp]
+    prob: Floats
+    """Their confidences, falling."""
+    weight: Floats
+    """Weight of the rows down to each place."""
 
     @classmethod
     def of(cls, view: Binary, limit: int) -> Ranking:
-        """The rows that can be among the first `limit`, ranked."""
-        prob, rows = view.prob, np.arange(view.n_rows)
+        """The rows that can be among the first `limit` and those as sure as the last of them, ranked."""
         if view.weight is not None:
-            rows = rows[view.weight > 0]
-        elif limit < len(prob):  # no need to rank the rows below the last place
-            rows = np.flatnonzero(prob >= np.partition(prob, len(prob) - limit)[len(prob) - limit])
-        return cls(view, rows[np.argsort(-prob[rows], kind="stable")])
-
-    @cached_property
-    def weight(self) -> Floats:
-        """Weight of the rows down to each place."""
-        assert self.view.weight is not None
-        return np.cumsum(self.view.weight[self.row])
-
-    @property
-    def total(self) -> float:
-        """N: the rows of the whole view, or their weight."""
-        return float(self.view.n_rows if self.view.weight is None else self.weight[-1])
+            view = view.take(view.weight > 0)  # type: ignore[assignment]
+            order = np.lexsort((view.weight, -view.prob.astype(np.float64)))
+            assert view.weight is not None
+            return cls(view, view.prob[order].astype(np.float64), np.cumsum(view.weight[order]))
+        n = view.n_rows
+        if limit < n:  # no need to rank the rows below the last place
+            view = view.take(view.prob >= np.partition(view.prob, n - limit)[n - limit])  # type: ignore[assignment]
+        return cls(view, -np.sort(-view.prob.astype(np.float64)), np.arange(1.0, view.n_rows + 1))
 
     def first(self, k: float) -> Binary:
-        """The view of the first k rows, in their original order; with weights the last one may count in part."""
-        if self.view.weight is None:
-            return self.view.take(np.sort(self.row[: int(k)]))  # type: ignore[return-value]
-        last = int(np.searchsorted(self.weight, k))
-        share = self.view.weight[self.row[: last + 1]]
-        share[-1] -= max(0.0, self.weight[last] - k)
-        back = np.argsort(self.row[: last + 1])
-        rows = self.row[: last + 1][back]
-        return Binary(self.view.true[rows], self.view.prob[rows], share[back])
+        """The first k rows and all that are as sure as the k-th, in their original order."""
+        last = self.prob[np.searchsorted(self.weight, k * (1 - ROUNDING))]
+        return self.view.take(self.view.prob >= last)  # type: ignore[return-value]
 
     def error(self, k: float, bins: int | None, binning: Cut) -> float:
         """ECE@k."""
@@ -69,12 +57,19 @@ class Ranking:
         return float(totals.mean(np.abs(totals.gap)))
 
 
+def total(view: Binary) -> float:
+    """N: the rows, or their weight."""
+    return float(view.n_rows if view.weight is None else np.sum(view.weight))
+
+
 def decimal_log(k: float) -> int:
     """floor(log10 k) for k >= 1, exactly; 0 below."""
     return len(str(math.floor(k))) - 1
 
 
-TOP_SYMBOLS = BIN_SYMBOLS | {"k": "rows used, those of largest confidence; at most N"}
+TOP_SYMBOLS = BIN_SYMBOLS | {
+    "k": "rows used, those of largest confidence; at most N, and all that are as sure as the last of them"
+}
 
 
 @metric(
@@ -87,8 +82,7 @@ TOP_SYMBOLS = BIN_SYMBOLS | {"k": "rows used, those of largest confidence; at mo
     equation=r"ECE@k=\sum_b\frac{n_b}{k}|\bar y_b-\bar c_b|\ \text{over the } k \text{ rows of largest } c_i",
     where=TOP_SYMBOLS,
     source="Guilbert et al. 2024 Ann. Math. Artif. Intell.; Lane 2025 s4.5",
-    order="ties",
-    pitfalls="Equal confidences at the k-th place are broken by row order. Few bins by default: print says log10 k "
+    pitfalls="Rows as sure as the k-th come along, so more than k can be used. Few bins by default: print says log10 k "
     "without rounding, here its floor, at least 1, so up to k = 99 it is the gap of one bin.",
     aliases=("ece@k",),
 )
@@ -104,8 +98,7 @@ def ece_at_k(view: Binary, *, k: Count = 100, bins: Count | None = None, binning
     binning
         How they are cut: ``mass``, ``width`` or ``area``.
     """
-    ranking = Ranking.of(view, k)
-    return ranking.error(min(k, ranking.total), bins, binning)
+    return Ranking.of(view, k).error(min(k, total(view)), bins, binning)
 
 
 @metric(
@@ -118,7 +111,6 @@ def ece_at_k(view: Binary, *, k: Count = 100, bins: Count | None = None, binning
     equation=r"\text{Avg-ECE}@l=\frac1{|S|}\sum_{k\in S}ECE@k,\quad S=\{\lfloor jl/s\rfloor:j=1..s\}\setminus\{0\}",
     where=TOP_SYMBOLS | {"l": "parameter limit, at most N", "s": "parameter steps", "S": "distinct values only"},
     source="Guilbert et al. 2024 Ann. Math. Artif. Intell.; Lane 2025 s4.5",
-    order="ties",
     pitfalls="The most confident rows enter every term, so they count most. Print does not say how k is spaced; evenly "
     "here.",
     aliases=("avg-ece@l",),
@@ -140,7 +132,7 @@ def avg_ece_at_l(
         How they are cut: ``mass``, ``width`` or ``area``.
     """
     ranking = Ranking.of(view, limit)
-    last = min(limit, ranking.total)
+    last = min(limit, total(view))
     places = sorted({math.floor(j * last / steps) for j in range(1, steps + 1)} - {0})
     if not places:
         raise UndefinedMetricError(f"avg_ece_at_l needs a total weight of at least 1; got {last:g}")

@@ -56,7 +56,6 @@ class BridgeTest(Result):
     },
     source="Sadatsafavi & Petkau 2024, Statistics in Medicine; Lane 2025 (journal) s6.3 eq 71 to 74",
     matrix=REDUCED,
-    order="ties",
     pitfalls=ASYMPTOTIC + "A negative s_n means over-confidence on average. The R package mishandles an end below -S* "
     "in BM2p and loses p-values below 1e-16. " + WEIGHTS,
     aliases=("brownian_bridge_test", "cumulcalib"),

@@ -79,7 +79,6 @@ class CumulativeError(Result):
     where=WALK_SYMBOLS,
     source="Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022, JMLR 23(351); Lane 2025 s6.1 eq 91",
     matrix=REDUCED,
-    order="ties",
     pitfalls="A falling stretch means over-confidence there, a rising one under-confidence. The line of a "
     "calibrated model is not flat but a random walk of size sigma. " + WEIGHTS,
     aliases=("cumulative_differences", "cumulative_calibration_plot"),
@@ -124,7 +123,6 @@ def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "g
     where=WALK_SYMBOLS | {"W": "standard Brownian motion"},
     source="Arrieta-Ibarra et al. 2022, JMLR 23(351); Gupta et al. 2021 ICLR (KS error); Lane 2025 s6.1 eq 92 and 94",
     matrix=REDUCED,
-    order="ties",
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.2533 on average, not 0. Others break ties at random "
     "or by an unstable sort; here equal confidences are one step. " + WEIGHTS,
     aliases=("ks_error", "kolmogorov_smirnov_calibration_error"),
@@ -164,7 +162,6 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
     source="Arrieta-Ibarra et al. 2022, JMLR 23(351); Feller 1951, Annals of Mathematical Statistics 22; "
     "Lane 2025 s6.1 eq 93 and 94",
     matrix=REDUCED,
-    order="ties",
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.5958 on average, not 0. " + WEIGHTS,
     aliases=("kuiper_calibration_error", "ecce"),
     simulated="Nominal 95 % intervals cover 93 to 98 % for N from 500 to 10,000, but 90 % where the error is one to three "

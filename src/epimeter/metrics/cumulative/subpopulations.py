@@ -63,7 +63,6 @@ class MultiCalibration(Result):
     },
     source="Guy, Haimovich, Linder, Okati, Perini, Tax & Tygert 2025, arXiv 2506.11251; Lane 2025 (journal) s6.2",
     matrix=REDUCED,
-    order="ties",
     pitfalls="Under calibration it grows with the number of subpopulations: read p_value_bonferroni, since "
     "p_value ignores the search. The tree over features is our own and differs from the authors' package, "
     "whose segments are quantile bins. min_size counts rows, not weights. " + WEIGHTS,

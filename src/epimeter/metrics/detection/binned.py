@@ -39,7 +39,6 @@ def needs_detections(found: Matched, name: str) -> None:
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"ACE=\frac1{B^+}\sum_{b:\,n_b>0}|\bar y_b-\bar c_b|",
     where={
@@ -106,7 +105,6 @@ class DetectionError(Result):
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"D\text{-}ECE=\sum_{b:\,n_b\ge n_{min}}\frac{n_b}N|\bar y_b-\bar c_b|",
     where={

@@ -205,7 +205,6 @@ def kernel_error(score: Floats, target: Floats, bandwidth: float | str) -> float
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"L1CBOD=\frac1V\sum_{v=1}^V\left|\frac{\sum_{u\ne v}k_h(c_v;c_u)\,t_u}{\sum_{u\ne v}k_h(c_v;c_u)}"
     r"-c_v\right|,\quad k_h(x;c)=\frac{\Gamma(1/h+2)}{\Gamma(c/h+1)\,\Gamma((1-c)/h+1)}\,x^{c/h}(1-x)^{(1-c)/h};"

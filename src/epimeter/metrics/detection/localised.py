@@ -74,7 +74,6 @@ def _classes(found: Matched, name: str, classes: Any) -> NDArray[np.int64]:
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"LAECE=\frac1K\sum_{k=1}^K\sum_{b=1}^B\frac{n_{bk}}{N_k}"
     r"\Big|\bar y_{bk}\,\overline{IOU}_{bk}-\bar c_{bk}\Big|",
@@ -125,7 +124,6 @@ def laece(
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"LAECE_0=\frac1K\sum_{k=1}^K\sum_{b=1}^B\frac{n_{bk}}{N_k}"
     r"\Big|\overline{IOU}^{all}_{bk}-\bar c_{bk}\Big|",
@@ -168,7 +166,6 @@ def laece0(
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"LAACE_0=\frac1K\sum_{k=1}^K\frac1{V_k}\sum_{v=1}^{V_k}|IOU_{vk}-c_{vk}|",
     where=CLASS_SYMBOLS

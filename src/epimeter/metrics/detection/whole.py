@@ -36,7 +36,6 @@ def n_points(found: Matched, name: str) -> int:
     direction="lower",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"EGCE=\frac1N\sum_{b=1}^Bn_b|\bar y_b-\bar c_b|,\quad N=\#TP+\#FP+\#FN",
     where=POINTS
@@ -91,7 +90,6 @@ def egce(
     proper="yes",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"QGC=\frac1N\Big(\sum_{i\in TP}(1-c_i)^2+\sum_{i\in FP}c_i^2+\#FN\Big)",
     where=POINTS,
@@ -135,7 +133,6 @@ def qgc(
     proper="yes",
     test="resampling",
     weighted=False,
-    order="ties",
     matrix="not used",
     equation=r"SGC=\frac1N\Big(N-\sum_{i\in TP}\frac{c_i}{r_i}-\sum_{i\in FP}\frac{1-c_i}{r_i}\Big),\quad "
     r"r_i=\sqrt{c_i^2+(1-c_i)^2}",

@@ -23,7 +23,7 @@ from epimeter.metrics.point.entropic import positive_log
 from epimeter.metrics.point.likelihood import log_losses
 from epimeter.results import Result
 from epimeter.summaries import Rows
-from epimeter.summaries.cuts import pieces
+from epimeter.summaries.cuts import bin_index
 from epimeter.summaries.sums import row_mean
 from epimeter.views import Binary, View
 
@@ -35,7 +35,7 @@ BinCount = Annotated[int, AtLeast(1)]
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows with their groups; with equal-mass bins and weights a row can stand in two."""
+    """Rows with their groups."""
 
     row: Indices
     group: Indices
@@ -68,8 +68,8 @@ def equal_rows(prob: NDArray[Any], weight: Floats) -> Groups:
 
 def binned_rows(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Literal["width", "mass"]) -> Groups:
     """Rows by bins of one probability."""
-    part = pieces(prob, weight, bins, binning)
-    return Groups(part.row, part.bin, np.ones(len(part.row)) if part.weight is None else part.weight, bins)
+    index = bin_index(prob, weight, bins, binning)
+    return Groups(np.arange(len(prob)), index, np.ones(len(prob)) if weight is None else weight, bins)
 
 
 def weighty(view: View) -> View:
@@ -124,7 +124,6 @@ def murphy_terms(groups: Groups, prob: Floats, true: Floats) -> tuple[float, ...
     range=(0.0, 1.0),
     direction="lower",
     proper="no",
-    order="ties",
     equation=r"REL=\frac1W\sum_gW_g(\bar c_g-\bar y_g)^2,\ RES=\frac1W\sum_gW_g(\bar y_g-\bar y)^2,\ "
     r"UNC=\bar y(1-\bar y),\ WBV=\frac1W\sum_g\sum_{i\in g}w_i(c_i-\bar c_g)^2,\ "
     r"WBC=\frac2W\sum_g\sum_{i\in g}w_i(y_i-\bar y_g)(c_i-\bar c_g),\ BS=REL-RES+UNC+WBV-WBC",
@@ -140,7 +139,7 @@ def murphy_terms(groups: Groups, prob: Floats, true: Floats) -> tuple[float, ...
     "itself. The terms are averaged over the classes",
     pitfalls="The printed three terms close only where every group has one forecast; with bins the two "
     "within-bin terms close the sum. When all forecasts differ, unique says nothing: reliability is the "
-    "whole score. Equal-mass cuts through equal forecasts depend on the order of the rows.",
+    "whole score.",
     aliases=("reliability_resolution_uncertainty", "rel_res_unc"),
 )
 def brier_decomposition(view: View, *, binning: Grouping = "unique", bins: BinCount = 10) -> BrierTerms:
@@ -192,7 +191,6 @@ def divergence(seen: Floats, said: Floats) -> Floats:
     range=(0.0, None),
     direction="lower",
     proper="no",
-    order="ties",
     equation=r"REL=\sum_g\frac{W_g}{W}\,\mathrm{KL}(\bar y_g\,\|\,\bar c_g),\quad "
     r"RES=\sum_g\frac{W_g}{W}\,\mathrm{KL}(\bar y_g\,\|\,\bar y),\quad UNC=H(\bar y),\quad "
     r"NLL=REL-RES+UNC+\text{residual}",
@@ -205,8 +203,7 @@ def divergence(seen: Floats, said: Floats) -> Floats:
     source="Toedter and Ahrens 2012, Monthly Weather Review 140; Broecker 2009, QJRMS 135; Lane 2025 s3.2 eq 4",
     matrix="rows are grouped by all their probabilities; (N, 2) is read as its second column",
     pitfalls="Bins leave a residual, which is zero only for groups of one forecast; where something happened "
-    "that was ruled out, score and reliability are infinite and the residual is NaN. Equal-mass cuts through "
-    "equal forecasts depend on the order of the rows.",
+    "that was ruled out, score and reliability are infinite and the residual is NaN.",
     aliases=("ignorance_decomposition",),
 )
 def nll_decomposition(view: View, *, binning: Grouping = "unique", bins: BinCount = 10) -> LogTerms:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Norms of the gaps of equal-mass bins (ece, lp_ce, mce with binning=mass) off the cells.
 
-A cut after k rows falls into a cell and leaves m of its n rows on the left, those of least confidence, ties in the order
-of the rows. Of these rows between max(0, m - n0) and min(m, n1) came true, and their confidences add up to at most m
-times the mean of the cell and at least what its edges allow. So the residual left of the cut is known up to an
-error e in an interval [l, u]; the estimate takes the share m/n of the outcomes.
+A cut after k rows falls into a cell, and moves to an end of the run of equal confidences that it meets. Where the cell
+holds one confidence the run is known, and so is all that lies left of the cut. Elsewhere the cut may come to lie
+anywhere in the cell: of its rows none to all lie on the left, none to n1 of them came true, and the residual left of the
+cut is known up to an error e in an interval [l, u]; the estimate takes the share k falls on.
 
 With the residuals R_b of the bins and the errors e_b of the cuts, N ECE = sum_b |R_b + e_b - e_{b-1}|.
 
@@ -13,10 +13,13 @@ With the residuals R_b of the bins and the errors e_b of the cuts, N ECE = sum_b
   a sum over the cuts: the best signs are found by a walk with three states. Where neighbouring bins err to the same
   side the error of the cut between them cancels.
 
-For the other norms the triangle inequality is used: the norm of the largest error of each bin.
+For the other norms every bin adds n_b^(1-p) |R_b|^p, which grows with |R_b| and falls with n_b: it is largest with the
+largest residual in the fewest rows, and least with the least residual in the most.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,50 +32,72 @@ from epimeter.summaries.cuts import mass_borders
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Cuts:
+    """Where the cuts between the bins may lie, from the first row to the last, and the residual left of each."""
+
+    place: Floats
+    first: Floats
+    last: Floats
+    residual: Floats
+    low: Floats
+    """The least and the largest error of the residual."""
+    high: Floats
+
+
 def gap_norm(cells: CellTotals, bins: int, norm: float) -> tuple[float, float]:
     """The norm of the gaps, weighted by the rows of the bins, and its bound."""
     n_rows = cells.n_rows
-    border = mass_borders(n_rows, bins)
-    left, low, high = _cuts(cells, border[1:-1])
-    ends = np.concatenate([[0.0], left, [float(cells.residual.sum().floats())]])
-    residual = np.diff(ends)
-    size = np.diff(border).astype(np.float64)
+    cuts = _cuts(cells, mass_borders(n_rows, bins)[1:-1])
+    residual, size = np.diff(cuts.residual), np.diff(cuts.place)
 
-    def mean(values: Floats) -> Floats:
-        return np.asarray(np.sum(size * values) / n_rows)
+    def norm_of(residual: Floats, size: Floats, weight: Floats) -> float:
+        gap = np.divide(residual, size, out=np.zeros(bins), where=size > 0)
+        gap = np.where((size <= 0) & (residual > 0), 1.0, np.minimum(gap, 1.0))
+        weight = np.where(gap < 1, size, weight)
+        return float(power_mean(gap, norm, lambda values: np.asarray(np.sum(weight * values) / n_rows)))
 
-    gap = np.divide(residual, size, out=np.zeros(bins), where=size > 0)
-    value = float(power_mean(gap, norm, mean))
+    value = norm_of(np.abs(residual), size, size)
     if norm == 1:
-        largest, least = _largest(residual, low, high), _least(residual, low, high)
-        return value, max(largest / n_rows - value, value - least / n_rows) + SLACK
-    low, high = np.concatenate([[0.0], low, [0.0]]), np.concatenate([[0.0], high, [0.0]])
-    worst = np.maximum(np.abs(high[1:] - low[:-1]), np.abs(low[1:] - high[:-1]))
-    error = np.divide(worst, size, out=np.zeros(bins), where=size > 0)
-    return value, float(power_mean(error, norm, mean)) + SLACK
+        inner = cuts.low[1:-1], cuts.high[1:-1]
+        largest, least = _largest(residual, *inner) / n_rows, _least(residual, *inner) / n_rows
+    else:
+        worst = np.maximum(np.abs(cuts.high[1:] - cuts.low[:-1]), np.abs(cuts.low[1:] - cuts.high[:-1]))
+        fewest, most = np.maximum(cuts.first[1:] - cuts.last[:-1], 0), cuts.last[1:] - cuts.first[:-1]
+        largest = norm_of(np.abs(residual) + worst, fewest, most)
+        least = norm_of(np.maximum(np.abs(residual) - worst, 0), most, most)
+    return value, max(largest - value, value - least) + SLACK
 
 
-def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-    """The residual left of each cut, and the least and largest error of it."""
+def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
     some = cells.filled
-    size, total = cells.size[some], cells.said[some].floats()
-    wrong, right = cells.count[some, 0], cells.count[some, 1]
+    size, total, right = cells.size[some], cells.said[some].floats(), cells.count[some, 1]
     before = np.concatenate([[0], np.cumsum(size)])
     sums = np.concatenate([[0.0], cells.residual[some].cumulate().floats()])
     at = np.minimum(np.searchsorted(before, border, side="right") - 1, len(some) - 1)
-    n, n0, n1 = size[at], wrong[at], right[at]
+    n, n1, pure = size[at], right[at], cells.pure[some][at]
     m = np.minimum(border - before[at], n)
-    mean = total[at] / n
-    bottom = np.where(cells.pure[some][at], mean, some[at] * WIDTH)
-    top = np.where(cells.pure[some][at], mean, (some[at] + 1) * WIDTH)
-    said_high = m * mean
-    said_low = np.minimum(np.maximum(m * bottom, total[at] - (n - m) * top), said_high)
-    said = (said_low + said_high) / 2
-    came = m * n1 / n
-    low = np.maximum(0, m - n0) - came - (said_high - said)
-    high = np.minimum(m, n1) - came + (said - said_low)
+    # The run of a cell with one confidence lies left of the cut when its middle does.
+    m = np.where(pure, np.where(m <= (n - 1) // 2, 0, n), m)
     whole = (m == 0) | (m == n)
-    return sums[at] + came - said, np.where(whole, 0.0, low), np.where(whole, 0.0, high)
+    mean = total[at] / n
+    inside = m * (n1 / n - mean)
+    low = np.where(whole, 0.0, -(n - n1) * (some[at] + 1) * WIDTH - inside)
+    high = np.where(whole, 0.0, n1 * (1 - some[at] * WIDTH) - inside)
+    place = before[at] + m
+
+    def ends(values: Floats, first: float, last: float) -> Floats:
+        return np.concatenate([[first], values, [last]])
+
+    n_rows = cells.n_rows
+    return Cuts(
+        ends(place, 0, n_rows),
+        ends(np.where(whole, place, before[at]), 0, n_rows),
+        ends(np.where(whole, place, before[at] + n), 0, n_rows),
+        ends(sums[at] + inside, 0, float(cells.residual.sum().floats())),
+        ends(low, 0, 0),
+        ends(high, 0, 0),
+    )
 
 
 def _largest(residual: Floats, low: Floats, high: Floats) -> float:
