@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.monitoring import Setting, drawn
 
+from epimeter.errors import InputError
 from epimeter.inference.detectors import (
     BETS,
     Reference,
@@ -14,7 +15,7 @@ from epimeter.inference.detectors import (
     onset,
     onward,
 )
-from epimeter.inference.sequential import confidence_sequence
+from epimeter.inference.sequential import CalibrationMonitor, confidence_sequence
 
 ROWS = np.array([40.0, 90.0, 300.0, 1200.0])
 MEANS = np.array([0.2, 0.5, 0.7, 0.95])
@@ -118,4 +119,23 @@ def test_the_sequence_from_totals_is_the_one_from_rows():
     prob = rng.random(500)
     true = (rng.random(500) < prob).astype(int)
     rows = confidence_sequence(true, prob, alpha=0.05)
-    assert bias_sequence(500, float((true - prob).sum()), 0.05) == pytest.approx((rows.low, rows.high))
+    assert bias_sequence(np.array(500.0), (true - prob).sum(), 0.05) == pytest.approx((rows.low, rows.high))
+
+
+def test_a_calibration_monitor_is_saved_loaded_and_fed_in_chunks(tmp_path):
+    rng = np.random.default_rng(8)
+    prob = rng.random(900)
+    true = (rng.random(900) < prob**2).astype(int)
+    whole = CalibrationMonitor().feed(true, prob)
+    state = CalibrationMonitor()
+    for begin in (0, 1, 300, 850):
+        end = {0: 1, 1: 300, 300: 850, 850: 900}[begin]
+        state.feed(true[begin:end], prob[begin:end]).save(tmp_path / "state.json")
+        state = CalibrationMonitor.load(tmp_path / "state.json")
+    assert state == whole and state.alarm
+    certain = CalibrationMonitor().feed([0], [1.0])
+    certain.save(tmp_path / "state.json")
+    assert CalibrationMonitor.load(tmp_path / "state.json") == certain
+    (tmp_path / "state.json").write_text("[1]")
+    with pytest.raises(InputError, match="not the state of a calibration monitor"):
+        CalibrationMonitor.load(tmp_path / "state.json")

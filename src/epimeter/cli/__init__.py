@@ -27,6 +27,7 @@ COMMANDS = {
     "test": "epimeter.cli.test",
     "compare": "epimeter.cli.compare",
     "plan": "epimeter.cli.plan",
+    "monitor": "epimeter.cli.monitor",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
     "serve": "epimeter.cli.serve",
@@ -73,6 +74,7 @@ def epimeter() -> None:
     epimeter test FILE                is the model calibrated; is its error at most tau
     epimeter compare A B              do models differ, on the same rows or on different ones
     epimeter plan --expected-ece E    how many rows make a verdict firm
+    epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one
     epimeter keys init FOLDER         become an issuer; then certify FILE, revoke ID, log publish
     epimeter verify CERT --key KEY    is a certificate authentic, current, consistent

@@ -20,7 +20,6 @@ has the same property. [Shiryaev 1963; Roberts 1966; Shin, Ramdas and Rinaldo 20
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -161,14 +160,14 @@ def onset(log_e: Floats) -> Onset:
     return Onset(int(order[0]), int(held.min()), int(held.max()))
 
 
-def bias_sequence(rows: float, residual: float, alpha: float, rho: float = 25.0) -> tuple[float, float]:
-    """The interval for the mean of outcome minus confidence that holds at all times at once, from totals alone.
+def bias_sequence(rows: Floats, residual: Floats, alpha: float, rho: float = 25.0) -> tuple[Floats, Floats]:
+    """Ends of the mean of outcome minus confidence that hold at all times at once, from totals alone.
 
-    The same normal mixture as `confidence_sequence` (Robbins 1970; Howard et al. 2021).
+    The same normal mixture as `confidence_sequence` (Robbins 1970; Howard et al. 2021); [-1, 1] without rows.
     """
-    if rows <= 0:
-        return -1.0, 1.0
     spread = rows / 4
-    reach = math.sqrt((spread + rho) * math.log((spread + rho) / (rho * alpha**2))) / rows
-    mean = residual / rows
-    return max(-1.0, mean - reach), min(1.0, mean + reach)
+    count = np.maximum(rows, 1)
+    reach = np.sqrt((spread + rho) * np.log((spread + rho) / (rho * alpha**2))) / count
+    reach = np.where(rows > 0, reach, 1.0)
+    mean = residual / count
+    return np.maximum(-1.0, mean - reach), np.minimum(1.0, mean + reach)

@@ -8,8 +8,11 @@ travels as plain JSON.
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -44,7 +47,23 @@ class SequentialTest(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationMonitor:
-    """The state of a sequential test of calibration; `feed` it rows in time order."""
+    """The state of a sequential test of calibration; `feed` it rows in time order, in chunks of any size.
+
+    A state is frozen: feeding it gives the next one. Chunks give the bits of the whole; `save` and `load` keep a state
+    between them.
+
+    Parameters
+    ----------
+    method, alpha, bins, prior
+        As for `sequential_calibration_test`.
+
+    Examples
+    --------
+    >>> state = CalibrationMonitor().feed([1, 0, 1], [0.8, 0.3, 0.9])
+    >>> state = state.feed([1, 1], [0.6, 0.7])
+    >>> state.rows, state.alarm
+    (5, False)
+    """
 
     method: Method = "average"
     alpha: float = 0.05
@@ -150,6 +169,24 @@ class CalibrationMonitor:
             return cls(**{k: _restored(v) for k, v in state.items()})
         except TypeError as fault:
             raise InputError(f"this is not the state of a calibration monitor: {fault}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state as JSON; a crash leaves the file before or this one."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(self.to_dict(), allow_nan=False), encoding="utf-8")
+        os.replace(temporary, target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CalibrationMonitor:
+        """Read a state that `save` wrote."""
+        try:
+            state = json.loads(Path(path).read_bytes())
+        except ValueError:
+            state = None
+        if not isinstance(state, dict):
+            raise InputError(f"{os.fsdecode(path)} is not the state of a calibration monitor; `save` writes one")
+        return cls.from_dict(state)
 
 
 def _saved(value: Any) -> Any:

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be seen without truth: drift of the confidences, waiting rows, silence, feeds that repeat themselves, scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.monitor.alarm import Alarm
+from epimeter.monitor.intake import listed
+from epimeter.monitor.series import Series
+from epimeter.monitor.settings import Settings
+from epimeter.monitor.window import Window, between, later, merged
+
+PSI_SOME, PSI_MUCH = 0.1, 0.25
+"""Population stability index from which a drift is called moderate, and large (Siddiqi 2006)."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Confidences of the last week beside those of the reference.
+
+    Attributes
+    ----------
+    ks
+        Greatest distance of the two distribution functions at the borders of 20 cells: at most the Kolmogorov-Smirnov distance.
+    psi
+        Population stability index over the 20 cells.
+    waiting
+        Share of the week's rows whose truth is not known.
+    expected
+        Mean confidence of the week: the share that would come true if every confidence were right. An assumption.
+    delay
+        Mean days until truth came, where its moment is known.
+    """
+
+    rows: int
+    ks: float
+    psi: float
+    waiting: float
+    expected: float
+    delay: float | None
+
+    @property
+    def word(self) -> str:
+        return "large" if self.psi > PSI_MUCH else "moderate" if self.psi > PSI_SOME else "small"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "rows": self.rows,
+            "ks_at_least": round(self.ks, 6),
+            "psi": round(self.psi, 6),
+            "drift": self.word,
+            "unlabelled_share": round(self.waiting, 6),
+            "expected_if_calibrated": round(self.expected, 6),
+            "expected_is": "an assumption, not a measurement",
+            "delay_days": None if self.delay is None else round(self.delay, 3),
+        }
+
+
+def drift(reference: NDArray[Any], week: Window) -> Drift | None:
+    """The drift of a week's confidences; None without rows on either side."""
+    n, m = week.n_rows, float(reference.sum())
+    if not n or not m:
+        return None
+    # Half a row in every cell: an empty one has no logarithm.
+    here = (week.shown + 0.5) / (n + 0.5 * len(week.shown))
+    there = (reference + 0.5) / (m + 0.5 * len(week.shown))
+    return Drift(
+        n,
+        float(np.abs(np.cumsum(week.shown) / n - np.cumsum(reference) / m).max()),
+        float(((here - there) * np.log(here / there)).sum()),
+        1 - week.n_labelled / n,
+        float(week.stated.floats()) / n,
+        week.delay / week.delays if week.delays else None,
+    )
+
+
+def last_week(found: Series, name: str, settings: Settings) -> Window:
+    """The rows of the last sliding week of a slice."""
+    return merged(found.grid[start, name] for start in found.starts[-settings.sliding :] if (start, name) in found.grid)
+
+
+def silence(found: Series, settings: Settings, as_of: str) -> list[Alarm]:
+    """Alarms for what does not come: predictions, truth, anything new."""
+    unit = settings.unit
+    active = [
+        start for start, window in zip(found.starts, found.whole, strict=True) if window.n_rows or window.off_scale
+    ]
+    if not active:
+        return []
+    made = []
+    gaps = [between(a, b, unit) for a, b in zip(active[:-1], active[1:], strict=True)]
+    usual = max(1, int(np.median(gaps))) if gaps else 1
+    if between(active[-1], as_of, unit) > 2 * usual:
+        made.append(
+            _silent(
+                found, active[-1], as_of, "No predictions have come", "Is the system switched off, or the feed broken?"
+            )
+        )
+    labelled = [found.starts[t] for t in found.labelled]
+    expected = settings.windows(settings.delay)
+    last = labelled[-1] if labelled else later(active[0], unit, -1)
+    if active[-1] > last and between(last, as_of, unit) > expected + 2 * usual:
+        made.append(
+            _silent(
+                found,
+                last,
+                as_of,
+                "No truth has come for predictions made",
+                f"It is expected within {settings.delay:g} days; is its source broken?",
+            )
+        )
+    made += _repeats(found)
+    return made
+
+
+def _silent(found: Series, last: str, as_of: str, what: str, advice: str) -> Alarm:
+    return Alarm(
+        kind="silence",
+        system=found.system,
+        slices=("",),
+        opened=as_of,
+        since=(last, last, last),
+        what=what,
+        sure=f"counted as of {as_of}",
+        advice=advice,
+    )
+
+
+def _repeats(found: Series) -> list[Alarm]:
+    """A window that holds exactly the confidences of the one before it: the feed repeats itself."""
+    made: list[Alarm] = []
+    windows = found.whole
+    first: int | None = None
+    for t in range(1, len(windows) + 1):
+        same = t < len(windows) and windows[t].same_predictions(windows[t - 1])
+        if same and first is None:
+            first = t
+        elif not same and first is not None:
+            began = found.starts[first]
+            made.append(
+                Alarm(
+                    kind="silence",
+                    system=found.system,
+                    slices=("",),
+                    opened=began,
+                    since=(began, began, began),
+                    what=f"The feed repeats itself: {listed(found.starts[first:t])} hold exactly the confidences of "
+                    f"{found.starts[first - 1]},",
+                    sure="counted, to the last bit of their sum",
+                    advice="The same rows were probably sent again; correct the feed and feed these windows again",
+                    closed=found.starts[t] if t < len(windows) else None,
+                )
+            )
+            first = None
+    return made
+
+
+def off_scale(found: Series) -> list[Alarm]:
+    """Windows whose confidences are no probabilities."""
+    wrong = [start for start, window in zip(found.starts, found.whole, strict=True) if window.off_scale]
+    if not wrong:
+        return []
+    greatest = max(window.scale for window in found.whole)
+    rows = sum(window.off_scale for window in found.whole)
+    after = [
+        start for start, window in zip(found.starts, found.whole, strict=True) if start > wrong[-1] and window.n_rows
+    ]
+    return [
+        Alarm(
+            kind="scale",
+            system=found.system,
+            slices=("",),
+            opened=wrong[0],
+            since=(wrong[0], wrong[0], wrong[0]),
+            what=f"Confidences are on another scale, up to {greatest:g}: percent?",
+            sure=f"{rows:,} rows of {len(wrong)} windows hold values above 1; they were not judged",
+            advice="Divide them by 100 at the source, and feed these windows again",
+            closed=after[0] if after else None,
+        )
+    ]
+
+
+def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) -> list[str]:
+    """What should be known when the numbers are read."""
+    said = []
+    if found.future:
+        said.append(
+            f"{found.future:,} rows lie in the future, after {as_of}; they are kept and judged when their time has come"
+        )
+    active = [
+        start for start, window in zip(found.starts, found.whole, strict=True) if window.n_rows or window.off_scale
+    ]
+    if active:
+        missing = between(active[0], active[-1], settings.unit) + 1 - len(active)
+        if missing > 0:
+            said.append(f"{missing:,} windows between {active[0]} and {active[-1]} have no rows")
+    counts = [
+        (start, window.classes) for start, window in zip(found.starts, found.whole, strict=True) if window.classes
+    ]
+    for (_, before), (start, now) in zip(counts[:-1], counts[1:], strict=True):
+        if now != before:
+            said.append(
+                f"from {start} on there are {now} classes, before there were {before}; top answers are compared all the same"
+            )
+    if week is not None and week.psi > PSI_SOME:
+        said.append(
+            f"the confidences of the last week have drifted ({week.word}: population stability {week.psi:.2f}, "
+            f"distance {week.ks:.2f}); that alone says nothing about their calibration"
+        )
+    never = sum(window.never for window in found.whole)
+    if never:
+        said.append(f"{never:,} predictions were never labelled within {settings.horizon:g} days")
+    return said
