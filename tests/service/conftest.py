@@ -302,6 +302,18 @@ def service(request, tmp_path_factory):
         yield made
 
 
+@pytest.fixture
+def installation(tmp_path):
+    """A server whose calendar can be set."""
+    from installation import Installation
+
+    made = Installation(tmp_path)
+    made.service.start()
+    yield made
+    if made.service.process.poll() is None:
+        made.service.stop()
+
+
 _numbers = iter(range(10**9))
 
 

@@ -11,11 +11,11 @@ from pyarrow import parquet
 START = datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC)
 
 
-def columns(n=2000, seed=0, days=10.0, timestamps=True):
-    """A calibrated system that knows when it does not know: earns a level."""
+def columns(n=2000, seed=0, days=10.0, timestamps=True, over=0.0):
+    """A calibrated system that knows when it does not know: earns a level, unless it is too confident by `over`."""
     rng = np.random.default_rng(seed)
     confidence = np.round(np.concatenate([rng.uniform(0, 0.7, n // 2), rng.uniform(0.7, 1, n - n // 2)]), 6)
-    correct = rng.random(n) < confidence
+    correct = rng.random(n) < confidence - over
     made = {"confidence": confidence, "correct": correct}
     if timestamps:
         steps = np.linspace(0, days * 86_400, n).round().astype(int)

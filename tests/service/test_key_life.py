@@ -2,76 +2,11 @@
 
 import hashlib
 import json
-import re
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-import ground
-import httpx
-import pytest
-from conftest import Service
+from installation import until
 
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.root import follow, pin
-
-DAY = 86_400
-
-
-class Installation:
-    """A service whose calendar can be set, and the commands of its operator on the same calendar."""
-
-    def __init__(self, folder, **settings):
-        self.clock = folder / "clock"
-        self.clock.write_text("0")
-        self.program = (sys.executable, str(Path(__file__).with_name("calendar_clock.py")), str(self.clock))
-        environment = {f"EPIMETER_{name.upper()}": str(value) for name, value in settings.items()}
-        self.service = Service(folder / "data", environment, program=self.program)
-        self.registry = folder / "data" / "registry"
-
-    def day(self, number):
-        self.clock.write_text(str(number * DAY))
-
-    def command(self, *words):
-        done = subprocess.run([*self.program, *map(str, words)], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, done.stderr
-
-    def certificate(self, client, model, seed):
-        columns = ground.columns(1000, seed)
-        shift = float(self.clock.read_text())
-        columns["timestamp"] = [
-            moment.fromtimestamp(moment.timestamp() + shift, moment.tzinfo) for moment in columns["timestamp"]
-        ]
-        sent = client.post("/v1/evaluate", json=ground.body(columns, model_id=model, model_version="1"))
-        answer = client.post("/v1/certificates", json={"evaluation_id": sent.json()["evaluation_id"]})
-        assert answer.status_code == 201, answer.text
-        return answer.json()["certificate"]["id"]
-
-    def verdict(self, client, certificate):
-        return client.get(f"/v1/certificates/{certificate}/verify").json()["verdict"]
-
-    def metric(self, name):
-        text = httpx.get(f"{self.service.admin_url}/metrics").text
-        return float(re.search(rf"^epimeter_{name} (\S+)$", text, re.MULTILINE)[1])
-
-
-def until(look, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := look():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it did not happen in time")
-
-
-@pytest.fixture
-def installation(tmp_path):
-    made = Installation(tmp_path)
-    made.service.start()
-    yield made
-    if made.service.process.poll() is None:
-        made.service.stop()
 
 
 def test_keys_rotate_under_a_running_service_and_after_a_year_of_sleep(installation):

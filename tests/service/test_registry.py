@@ -121,12 +121,15 @@ def test_a_revoked_certificate_is_revoked_everywhere(service, tenant, other, tru
     id = answer.json()["certificate"]["id"]
     assert other.post(f"/v1/certificates/{id}/revoke", json={"reason": "not mine"}).status_code == 404
     done = tenant.post(f"/v1/certificates/{id}/revoke", json={"reason": "labels were wrong"})
-    assert done.json() == {"id": id, "status": "REVOKED"}
+    state = done.json()
+    assert (state["id"], state["status"], state["reason"]) == (id, "REVOKED", "labels were wrong")
     assert tenant.post(f"/v1/certificates/{id}/revoke", json={"reason": "again"}).status_code == 409
     with service.client() as nobody:
         statuses = nobody.get("/status/1").content
         assert verify(answer.content, trust, at=datetime.now(UTC), status=statuses).shown == "REVOKED"
-        assert nobody.get(f"/v1/certificates/{id}/verify").json()["verdict"] == "REVOKED"
+        verified = nobody.get(f"/v1/certificates/{id}/verify").json()
+        assert verified["verdict"] == "REVOKED" and verified["standing"]["reason"] == "labels were wrong"
+        assert nobody.get(f"/v1/certificates/{id}/status").json() == state
         assert "REVOKED" in nobody.get(f"/v1/certificates/{id}/badge.svg").text
         line = nobody.get("/v1/registry", params={"limit": 200}).json()["items"]
         assert [one["status"] for one in line if one["id"] == id] == ["REVOKED"]

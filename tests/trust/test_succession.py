@@ -2,44 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from epimeter.cli import main, trusted
-from epimeter.trust import key_file
+pytest_plugins = ("issuer_calendar",)
 
 
-class Calendar:
-    """A calendar for the commands: `days` after the present."""
-
-    days = 0.0
-
-    @classmethod
-    def now(cls, zone):
-        return datetime.now(zone) + timedelta(days=cls.days)
-
-
-@pytest.fixture
-def calendar(tmp_path, monkeypatch):
-    monkeypatch.setattr(key_file, "_N", 16)
-    monkeypatch.setattr(trusted, "datetime", Calendar)
-    monkeypatch.setattr(Calendar, "days", 0.0)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("EPIMETER_PASSPHRASE", "correct horse")
-    return Calendar
-
-
-def run(*words):
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words)])
-    return end.value.code or 0
-
-
-def test_an_offline_issuer_is_told_at_every_command_and_recovers(calendar, tmp_path, capsys):
-    def typed(*words):
-        capsys.readouterr()
-        code = run(*words)
-        return code, *capsys.readouterr()
-
+def test_an_offline_issuer_is_told_at_every_command_and_recovers(calendar, typed, tmp_path):
     assert typed("keys", "init", "shop", "--issuer", "https://registry.example")[0] == 0
     publish = ("log", "publish", "--issuer", "shop", "web")
     assert typed(*publish)[2] == ""

@@ -35,6 +35,8 @@ COMMANDS = {
     "keys": "epimeter.cli.keys",
     "preregister": "epimeter.cli.preregister",
     "certify": "epimeter.cli.certify",
+    "renew": "epimeter.cli.renew",
+    "certificates": "epimeter.cli.certificates",
     "verify": "epimeter.cli.verify",
     "reproduce": "epimeter.cli.reproduce",
     "disclose": "epimeter.cli.disclose",
@@ -76,7 +78,7 @@ def epimeter() -> None:
     epimeter plan --expected-ece E    how many rows make a verdict firm
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one
-    epimeter keys init FOLDER         become an issuer; then certify FILE, revoke ID, log publish
+    epimeter keys init FOLDER         become an issuer; then certify FILE, renew FILE, certificates, log publish
     epimeter verify CERT --key KEY    is a certificate authentic, current, consistent
     epimeter reproduce CERT DATA      compute it again from the data and compare every byte
     epimeter serve                    API, registry, log and signal; then submit FILE --server URL

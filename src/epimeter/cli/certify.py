@@ -16,6 +16,9 @@ from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from epimeter.trust.certificate import Assessment
     from epimeter.trust.evidence import Evidence
 
 
@@ -67,6 +70,18 @@ def named_columns(columns: tuple[str, ...]) -> dict[str, str] | None:
     return dict(_pair(column, "--column") for column in columns) or None
 
 
+def assessed(file: str, domain: str, columns: tuple[str, ...], assume_utc: bool, at: datetime) -> Assessment:
+    """What the predictions in a file, or the sums in a summary, earn."""
+    from epimeter.readers import read
+    from epimeter.trust.assessing import assess, assess_evidence
+
+    if is_summary(file):
+        if columns or assume_utc:
+            raise InputError(f"--column and --assume-utc are for epimeter summarise; {file} is a summary already")
+        return assess_evidence(evidence_in([file]), domain=domain, at=at)
+    return assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
+
+
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
 @FOLDER
@@ -110,8 +125,6 @@ def certify(
     FILE may be a summary that was made with epimeter summarise --evidence: the records stay where they are. The numbers are the
     same, the intervals those of the delta method.
     """
-    from epimeter.readers import read
-    from epimeter.trust.assessing import assess, assess_evidence
     from epimeter.trust.certificate import Subject
     from epimeter.trust.key_file import write_whole
 
@@ -127,12 +140,7 @@ def certify(
     )
     with opened(folder, at) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
-        if is_summary(file):
-            if columns or assume_utc:
-                raise InputError(f"--column and --assume-utc are for epimeter summarise; {file} is a summary already")
-            found = assess_evidence(evidence_in([file]), domain=domain, at=at)
-        else:
-            found = assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
+        found = assessed(file, domain, columns, assume_utc, at)
         outcome = registry.certify(
             found,
             subject,

@@ -16,7 +16,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from epimeter.errors import EpimeterError
-from epimeter.service import webhooks
+from epimeter.service import renewing, webhooks
 from epimeter.service.assessment import ENGINE, Assessed, assess
 from epimeter.service.bodies import Body, encoded
 from epimeter.service.columns import to_records
@@ -67,6 +67,7 @@ def accept(
     if rows is not None:
         evaluations.keep_rows(db, number, rows.file)
     _tell(db, order.organization, order.key_id, "evaluation.completed", answer)
+    renewing.plan(db, order.organization, facts.model_id, number, done)
     return number, answer
 
 
@@ -136,6 +137,7 @@ def work(store: Store, job: Any, worker: str) -> None:
         if not found.certifiable:
             evaluations.drop_rows(db, number)
         _tell(db, organization, row["key_id"], "evaluation.completed", answer)
+        renewing.plan(db, organization, facts.model_id, number, done)
 
 
 def failed(db: Connection, organization: str, number: str, error: str) -> None:

@@ -78,20 +78,21 @@ def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
     score = ers_score(ece, recall, facts.domain)
     level = LEVEL_NAMES[ers_level(ece, recall, score)]
     wrong, unsure = wrong_answers(event, THRESHOLD)
+    lacking = _lacking(given, check)
     recipe = ers_ece.reads
     assert recipe is not None
     return Assessed(
         metrics=Metrics(ece, recall, score),
         compliance=Compliance(
-            level,  # type: ignore[arg-type]
-            "FAIL" if level == "NONE" else "PASS",
-            ers_next_evaluation(at, level),
+            "NONE" if lacking else level,  # type: ignore[arg-type]
+            "INSUFFICIENT_DATA" if lacking else "FAIL" if level == "NONE" else "PASS",
+            None if lacking else ers_next_evaluation(at, level),
         ),
         accuracy=rounded(found.accuracy),
         risk=RISK[risk_index(score)].name,
         dataset=_dataset(given, check),
         onto=_onto(given, facts.domain),
-        obstacles=_obstacles(given, check, level),
+        obstacles=lacking or (("the limits of no level are met",) if level == "NONE" else ()),
         notes=_notes(given, check),
         report=encoded(report.to_dict()),
         totals=to_bytes(recipe.summarise(event.read_as(recipe.reading))),
@@ -122,11 +123,10 @@ def _dataset(given: Records, check: DatasetCheck) -> DatasetReport:
     )
 
 
-def _obstacles(given: Records, check: DatasetCheck, level: str) -> tuple[str, ...]:
-    """Why no certificate can follow, one sentence each (C-11, C-12, C-14)."""
+def _lacking(given: Records, check: DatasetCheck) -> tuple[str, ...]:
+    """Which requirements of ERS 3.1 the data miss, one sentence each (C-11, C-12, C-49)."""
     span = "without timestamps it cannot be shown" if given.period is None else f"they span {given.period.days:.2f}"
     held = (
-        (level != "NONE", "the limits of no level are met"),
         (check.sample_size_ok, f"{MINIMUM_ROWS:,} predictions are needed; there are {check.sample_size:,} (ERS-3.1-a)"),
         (
             given.classes is None or check.balance_ok,

@@ -21,9 +21,10 @@ from epimeter.service.access import Caller
 from epimeter.service.columns import to_table
 from epimeter.service.kept_rows import unpacked_columns
 from epimeter.service.problems import Problem
-from epimeter.service.schemas import CertificateRequest, CertificateState, Evaluation, Facts
+from epimeter.service.renewing import state_of
+from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
 from epimeter.store import evaluations, journal, registry
-from epimeter.store.moments import SECOND, micros, now
+from epimeter.store.moments import SECOND, micros, moment, now
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
 
@@ -98,7 +99,14 @@ def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any,
         domain=facts.domain,
         digests=tuple(wanted.model_digests),
     )
-    data: bytes = state.ledger.certify(to_table(columns, row["id"]), subject, report, facts.preregistration)
+    data: bytes = state.ledger.certify(
+        to_table(columns, row["id"]),
+        subject,
+        report,
+        facts.preregistration,
+        evaluation=row["id"],
+        evaluated_at=moment(row["completed_at"]),
+    )
     return data
 
 
@@ -124,5 +132,5 @@ def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
             evaluation=number,
             level=head["level"],
         )
-        webhooks.emit(db, caller.organization, "certificate.issued", CertificateState(id, "VALID"))
+        webhooks.emit(db, caller.organization, "certificate.issued", state_of(state.ledger, id))
     return id

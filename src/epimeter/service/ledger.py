@@ -25,11 +25,14 @@ from epimeter.trust.certificate import Subject
 from epimeter.trust.checkpoint import Checkpoint, verify_checkpoint
 from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
+from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.registration import Plan, kept
 from epimeter.trust.registry import Registry, Signers
+from epimeter.trust.renewal import renew
+from epimeter.trust.standing import Reevaluation, Renewal
 from epimeter.trust.status_list import StatusList
-from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due
+from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due, signing_key
 from epimeter.trust.verify import Trust, Verdict, verify
 
 ROUND = 500
@@ -68,7 +71,7 @@ class Ledger:
         self.registry = Registry(folder)
         self.audit = Log(folder / "audit.db")
         self._lock = threading.Lock()
-        self._signers: tuple[_Rings, datetime, Signers] | None = None
+        self._opened: dict[str, tuple[_Rings, datetime, Signer]] = {}
         self._endings: tuple[_Rings, tuple[Ending, ...]] | None = None
         self._statuses: tuple[float, StatusList] | None = None
 
@@ -79,15 +82,24 @@ class Ledger:
 
     @property
     def signers(self) -> Signers:
-        """The private keys in force; opening one takes a quarter of a second, so they are kept until the rings change."""
+        """The private keys in force."""
+        return Signers(issuer=self._signer("issuer"), log=self.log_signer, status=self._signer("status"))
+
+    @property
+    def log_signer(self) -> Signer:
+        """The key of the log alone: entries that need no other go on when an issuer key has ended."""
+        return self._signer("log")
+
+    def _signer(self, role: str) -> Signer:
+        """Opening a key takes a quarter of a second, so it is kept until the rings change or it ends."""
         with self._lock:
             rings, at = self._rings(), _now()
-            if self._signers is None or self._signers[0] != rings or self._signers[1] <= at:
-                signers = self.registry.signers(self._passphrase, at)
-                ids = {one.public.id for one in (signers.issuer, signers.log, signers.status)}
-                end = min(record.end for record in self.registry.root().ring if record.id in ids)
-                self._signers = (rings, end, signers)
-            return self._signers[2]
+            opened = self._opened.get(role)
+            if opened is None or opened[0] != rings or opened[1] <= at:
+                key = signing_key(self.folder, role, self._passphrase, at)
+                end = self.registry.root().ring.find(key.public.id, role).end
+                opened = self._opened[role] = (rings, end, key)
+            return opened[2]
 
     def _rings(self) -> _Rings:
         """What changes when keys do, here or by a command beside the service."""
@@ -149,7 +161,7 @@ class Ledger:
 
     def commit(self, entries: Sequence[bytes]) -> int:
         """Append entries to the public log; the index of the first."""
-        return self.registry.log.append(entries, self.signers.log, _now()).first
+        return self.registry.log.append(entries, self.log_signer, _now()).first
 
     def root_hash(self) -> bytes:
         """The root of the newest checkpoint."""
@@ -182,7 +194,7 @@ class Ledger:
             return entries
 
         with suppress(_Nothing):
-            self.audit.append_beside(enter, self.signers.log, _now())
+            self.audit.append_beside(enter, self.log_signer, _now())
         return places
 
     def preregister(self, subject: Subject, plan: Plan) -> str:
@@ -224,9 +236,25 @@ class Ledger:
             return entries
 
         with suppress(_Nothing):
-            self.registry.log.append_beside(enter, self.signers.log, _now())
+            self.registry.log.append_beside(enter, self.log_signer, _now())
 
-    def certify(self, table: Any, subject: Subject, report: bytes, registered: str | None) -> bytes:
+    def renew(self, new: Reevaluation) -> Renewal:
+        """Weigh a later evaluation of a system that has a certificate; the log has it as an attempt already."""
+        made = renew(self.registry, new, self.signers, _now(), counted=True)
+        with self._lock:
+            self._statuses = None
+        return made
+
+    def certify(
+        self,
+        table: Any,
+        subject: Subject,
+        report: bytes,
+        registered: str | None,
+        *,
+        evaluation: str,
+        evaluated_at: datetime,
+    ) -> bytes:
         """Assess a table anew in the fixed profile and issue the certificate; refused when the data allow none."""
         found = assess(table, domain=subject.domain, at=_now())
         missed: tuple[str, ...] = ()
@@ -235,7 +263,16 @@ class Ledger:
             missed = kept(promise, subject.to_json(), found.level, found.sample_size, found.dataset_digest)
         if found.obstacles or missed:
             raise InputError(f"no certificate can be issued: {'; '.join((*found.obstacles, *missed))}")
-        made = self.registry.certify(found, subject, self.signers, _now(), registered=registered, report=report)
+        made = self.registry.certify(
+            found,
+            subject,
+            self.signers,
+            _now(),
+            registered=registered,
+            report=report,
+            evaluation=evaluation,
+            evaluated_at=evaluated_at,
+        )
         if made.certificate is None:
             raise InputError(f"no certificate can be issued: {'; '.join(made.obstacles)}")
         return made.certificate
@@ -268,14 +305,14 @@ class Ledger:
             return "EXPIRED"
         return self.statuses().status(document["credential_status"]["index"])
 
-    def renew_status(self) -> bool:
-        """A fresh status list, once a day; overdue certificates become SUSPENDED."""
+    def renew_status(self) -> tuple[str, ...]:
+        """A fresh status list, once a day; the ids of overdue certificates, which become SUSPENDED."""
         if (_now() - self.statuses().issued_at).total_seconds() < 86_400:
-            return False
-        self.registry.renew_status(self.signers, _now())
+            return ()
+        suspended = self.registry.renew_status(self.signers, _now())
         with self._lock:
             self._statuses = None
-        return True
+        return suspended
 
     def verify(self, data: bytes, at: datetime) -> Verdict:
         """The verdict on a certificate by our own trust root and status list."""

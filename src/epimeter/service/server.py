@@ -69,7 +69,6 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             for sentence in ledger.rotate_due():
                 say(sentence)
             ledger.check()
-            ledger.renew_status()  # after a long sleep the last list has had its time
             warm(settings)
             with alone(settings.folder / "first.lock"):
                 key = admin_key(store, secrets, anew=new_admin_key)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from epimeter.errors import EpimeterError
-from epimeter.service import acceptance, signal, webhooks
+from epimeter.service import acceptance, renewing, signal, webhooks
 from epimeter.service.access import Uses
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import ROUND, Ledger
@@ -92,7 +92,10 @@ class Crew:
             return True
         with _Heart(self._store, job["id"], worker, lease):
             try:
-                acceptance.work(self._store, job, worker)
+                if job["kind"] == renewing.KIND:
+                    renewing.work(self._store, self._ledger, job, worker)
+                else:
+                    acceptance.work(self._store, job, worker)
             except Exception as fault:
                 log.exception("job %s failed", job["id"])
                 self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])
@@ -109,7 +112,7 @@ class Crew:
 
     def _give_up(self, job: Any, worker: str, error: str) -> None:
         with self._store.writing() as db:
-            if jobs.fail(db, job["id"], worker, now(), error, again_at=None):
+            if jobs.fail(db, job["id"], worker, now(), error, again_at=None) and job["kind"] != renewing.KIND:
                 acceptance.failed(db, job["organization"], job["subject"], error)
 
     def post(self) -> bool:
@@ -117,11 +120,11 @@ class Crew:
         return webhooks.deliver_one(self._store, self._secrets.pepper, self._guard)
 
     def keep(self) -> bool:
-        """Make the signal of this minute, carry audit entries into their log, tidy up now and then."""
+        """Tend keys and status list, make the signal of this minute, carry audit entries into their log, tidy up now and then."""
+        self.tend()
         signal.make(self._store, self._ledger, self._day, self._settings)
         carried = self.carry()
         self._uses.write(self._store)
-        self.tend()
         if time.monotonic() - self._tidied > TIDY or not self._tidied:
             self._tidied = time.monotonic()
             self.tidy()
@@ -146,7 +149,11 @@ class Crew:
                 self._gauges.count("key_rotations")
         except EpimeterError as fault:  # readiness tells that keys run out; the rest of the round goes on
             log.error("keys are due and could not be rotated: %s", fault)
-        self._ledger.renew_status()
+        overdue = self._ledger.renew_status()
+        if overdue:
+            with self._store.writing() as db:
+                for certificate in overdue:
+                    renewing.tell_overdue(db, self._ledger, certificate)
 
     def tidy(self) -> None:
         """Forget what has had its time."""

@@ -68,6 +68,13 @@ def find(db: Connection, certificate: str) -> RowMapping | None:
     return db.execute(select(certificates).where(certificates.c.id == certificate)).mappings().first()
 
 
+def newest_of(db: Connection, organization: str, system_id: str) -> RowMapping | None:
+    """The newest certificate of a system."""
+    mine = (certificates.c.organization == organization, certificates.c.system_id == system_id)
+    query = select(certificates).where(*mine, certificates.c.id.is_not(None))
+    return db.execute(query.order_by(certificates.c.issued_at.desc()).limit(1)).mappings().first()
+
+
 def search(
     db: Connection,
     *,

@@ -130,14 +130,15 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
 
 def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment:
     """The assessment with what stands in the way of a certificate (C-14)."""
-    obstacles = [
+    lacking = [
         f"{one.title} must be {one.needed}, not {one.figure} ({one.id})"
         for one in requirements
         if one.blocks and not one.passed
     ]
+    obstacles = list(lacking)
     if made.level == "NONE":
         obstacles.append(f"the limits of no level are met (ECE {made.ece}, U-Recall {made.u_recall}, ERS {made.ers})")
-    return replace(made, obstacles=tuple(obstacles))
+    return replace(made, lacking=tuple(lacking), obstacles=tuple(obstacles))
 
 
 def _ends(span: Interval | None) -> tuple[float, float] | None:

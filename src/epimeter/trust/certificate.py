@@ -190,6 +190,8 @@ class Assessment:
     covered_bins: int
     unlabelled: int = 0
     largest_class_share: float | None = None
+    lacking: tuple[str, ...] = field(default=())
+    """Which requirements of ERS 3.1 the data miss, one sentence each; then no level is claimed (C-49)."""
     obstacles: tuple[str, ...] = field(default=())
     """Why no certificate can be issued, one sentence each (C-14); empty when one can."""
 

@@ -22,11 +22,13 @@ TYPES = (
     "certificate.revoked",
     "certificate.suspended",
     "certificate.superseded",
+    "certificate.restored",
     "key.added",
     "key.retired",
     "key.compromised",
     "evaluation.registered",
     "evaluation.result",
+    "evaluation.renewal",
     "signal.committed",
     "status.published",
 )

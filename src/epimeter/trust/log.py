@@ -163,6 +163,11 @@ class Log:
             note = _store_checkpoint(connection, tree, signer, at)
         return Batch(first=old.size, size=frontier.size, checkpoint=note)
 
+    def beside(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        """Write rows beside the log, with the log locked, and nothing into it."""
+        with self._transaction() as connection:
+            write(connection)
+
     def add_cosignature(self, size: int, signature: NoteSignature) -> None:
         """Keep a witness's line for the checkpoint of that size; the caller has verified it."""
         with self._transaction() as connection:

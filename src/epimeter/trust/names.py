@@ -19,6 +19,7 @@ from epimeter.trust.strict_json import malformed, text_of
 NAME_LIMIT = 300
 CERTIFICATE = "ONTO-CERT"
 REGISTRATION = "ONTO-REG"
+EVALUATION = "ONTO-EVAL"
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ID = re.compile(r"ONTO-(CERT|REG)-[0-9]{4}-[0-9A-HJKMNP-TV-Z]{16}")

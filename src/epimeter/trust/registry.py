@@ -18,32 +18,31 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from epimeter.errors import InputError, LogError
-from epimeter.standards.ers import ers_next_evaluation
 from epimeter.standards.schedule import certificate_status
+from epimeter.trust import standing
 from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
 from epimeter.trust.entries import issued_entry, log_entry, system_digest
 from epimeter.trust.envelope import Envelope, embed, seal
+from epimeter.trust.founding import found_issuer
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
-from epimeter.trust.note import refuse_odd_name
 from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
-from epimeter.trust.registry_rows import TABLES, list_entry, newest_list, reading, spent
+from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
+from epimeter.trust.standing import Event, Standing
 from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
-from epimeter.trust.succession import key_entry, newest_root, put, renew_root, signing_key
+from epimeter.trust.succession import newest_root, put, signing_key
 
-ROOT_LIFE = timedelta(days=3650)
-STATUS_LIFE = timedelta(days=7)
 CLOCK_SLACK = timedelta(hours=1)
 """How far behind the log the clock may be: an evaluation takes its time, and others issue meanwhile."""
 
@@ -81,6 +80,8 @@ class Registry:
         if not rows:
             raise LogError(f"{self.folder}/log.db is a log but no issuer's; its making was interrupted")
         self.issuer, self.list_id = (str(value) for value in rows[0])
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings'"):
+            self.log.beside(_remember)
 
     @classmethod
     def create(
@@ -94,42 +95,7 @@ class Registry:
         root_folder: Path | str | None = None,
     ) -> Registry:
         """A new issuer: keys, first trust root, logs, an empty status list; the log comes last and makes it one."""
-        folder = Path(folder)
-        name_of(issuer, "issuer")
-        refuse_odd_name(origin)
-        if (folder / "log.db").exists():
-            raise LogError(f"{folder} holds an issuer already; its keys are changed with: epimeter keys rotate")
-        # Half an issuer from an interrupted first try: its keys have signed nothing yet.
-        store, roots = KeyStore(folder / "keys"), KeyStore(root_folder or folder / "root")
-        for role, name in (("issuer", None), ("log", origin), ("status", None)):
-            if not store.ring.keys(role):
-                store.generate(role, passphrase, at, name=name)
-        if not roots.ring.keys("root"):
-            roots.generate("root", passphrase, at)
-        renew_root(folder, passphrase, at, root_folder=root_folder)
-        log_key = store.signer("log", passphrase, at)
-        status_key = store.signer("status", passphrase, at)
-        list_id = f"{issuer.rstrip('/')}/status/1"
-        first = StatusList.empty(list_id, at, at + STATUS_LIFE)
-        sealed = sign_status_list(first, status_key)
-        for path, name in ((folder / "audit.db", f"{origin}/audit"), (folder / "new-log.db", origin)):
-            path.unlink(missing_ok=True)
-            Log.create(path, name, log_key, at).close()
-            path.chmod(0o600)  # what the world may see of it is published
-
-        def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
-            for statement in TABLES.split(";\n"):
-                connection.execute(statement)
-            connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
-            connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))
-            return [
-                *(key_entry("key.added", record.id, record.role, at) for record in (*store.ring, *roots.ring)),
-                list_entry(first, sealed, at),
-            ]
-
-        with Log(folder / "new-log.db") as log:
-            log.append_beside(begin, log_key, at)
-        (folder / "new-log.db").rename(folder / "log.db")
+        found_issuer(Path(folder), issuer=issuer, origin=origin, passphrase=passphrase, at=at, root_folder=root_folder)
         made = cls(folder)
         made.write_status()
         return made
@@ -160,8 +126,8 @@ class Registry:
             connection.execute("INSERT INTO registrations VALUES (?, ?, ?)", (identity, size, sealed.to_json()))
             return [entry]
 
-        self._audit({"type": "evaluation.registered", "id": identity, "time": to_moment(at)}, signers, at)
-        self._append(keep, signers, at)
+        self.audit({"type": "evaluation.registered", "id": identity, "time": to_moment(at)}, signers, at)
+        self.append(keep, signers, at)
         return identity
 
     def certify(
@@ -174,11 +140,14 @@ class Registry:
         registered: str | None = None,
         conducted_by: str = "self_submitted",
         report: bytes | None = None,
+        evaluation: str | None = None,
+        evaluated_at: datetime | None = None,
     ) -> Outcome:
         """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
 
         A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged all
-        the same.
+        the same. `evaluation` and `evaluated_at` name an evaluation that was made before; its day is where the next is
+        counted from.
         """
         identity = new_id(CERTIFICATE, at.year)
         check_shape(subject.to_json(), SUBJECT, "subject")
@@ -194,23 +163,30 @@ class Registry:
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
             if promise is not None and (before := spent(connection, system, promise[0])) is not None:
                 obstacles.append(f"the registration was for one evaluation; attempt {before} has used it")
-            (attempt,) = connection.execute(
-                "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
-            ).fetchone()
+            # An evaluation that was weighed before has been counted; whoever certifies it does not try again.
+            attempt = None if evaluation is None else attempt_of(connection, system, evaluation)
+            results = []
+            if attempt is None or obstacles or public:
+                (attempt,) = connection.execute(
+                    "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
+                ).fetchone()
+                connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
+                results = [
+                    log_entry(
+                        "evaluation.result",
+                        identity,
+                        to_moment(at),
+                        system=system,
+                        attempt=attempt,
+                        level="NONE" if obstacles else found.level,
+                        dataset=found.dataset_digest,
+                        **public,
+                    )
+                ]
             attempts.append(attempt)
-            connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
-            result = log_entry(
-                "evaluation.result",
-                identity,
-                to_moment(at),
-                system=system,
-                attempt=attempt,
-                level="NONE" if obstacles else found.level,
-                dataset=found.dataset_digest,
-                **public,
-            )
             if obstacles:
-                return [result]
+                return results
+            place = size + len(results)
             taken = {row[0] for row in connection.execute("SELECT status_index FROM certificates")}
             old = connection.execute(
                 "SELECT id, status_index FROM certificates WHERE system = ? ORDER BY log_index DESC LIMIT 1", (system,)
@@ -231,9 +207,24 @@ class Registry:
             body = draft(found, subject, terms)
             sealed = seal(body, KIND, signers.issuer)
             document = embed(sealed, signers.issuer.public)
-            entries = [result, issued_entry(body, sealed.signed_bytes, signers.issuer.public.id)]
-            entries += self._change(
-                connection, {} if old is None else {old[1]: ("SUPERSEDED", old[0], identity)}, signers, at
+            entries = [*results, issued_entry(body, sealed.signed_bytes, signers.issuer.public.id)]
+            changes = {} if old is None else {old[1]: ("SUPERSEDED", old[0], identity)}
+            entries += self.change(connection, changes, signers, at, cause="superseded", first=place + 1)
+            standing.keep(
+                connection,
+                Event(
+                    certificate=identity,
+                    at=to_moment(evaluated_at or at),
+                    log_index=place,
+                    cause="issued",
+                    status="VALID",
+                    reason="issued",
+                    evaluation=evaluation or identity,
+                    level=found.level,
+                    due=standing.due_after(evaluated_at or at, found.level),
+                    dataset=found.dataset_digest,
+                    period_end=to_moment(found.period[1]),
+                ),
             )
             connection.execute(
                 "INSERT INTO certificates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -242,7 +233,7 @@ class Registry:
                     system,
                     subject.organization,
                     terms.status_index,
-                    size + 1,
+                    place,
                     size + len(entries),
                     None if promise is None else promise[0],
                     to_moment(at),
@@ -254,8 +245,8 @@ class Registry:
 
         notes = self._notes(subject)
         event = {"type": "evaluation.result", "id": identity, "time": to_moment(at), "system": system}
-        self._audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
-        self._append(issue, signers, at)
+        self.audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
+        self.append(issue, signers, at)
         if obstacles:
             return Outcome(id=identity, attempt=attempts[0], certificate=None, obstacles=tuple(obstacles), notes=notes)
         data = self.certificate(identity)
@@ -304,30 +295,58 @@ class Registry:
         index = rows[0][0]
         if self.statuses().status(index) == "REVOKED" and word == "REVOKED":
             raise InputError(f"certificate {identity} is revoked already")
-        self._audit({"type": "status", "id": identity, "status": word, "time": to_moment(at)}, signers, at)
-        self._append(
-            lambda connection, _: self._change(connection, {index: (word, identity, reason)}, signers, at), signers, at
+        self.audit({"type": "status", "id": identity, "status": word, "time": to_moment(at)}, signers, at)
+        self.append(
+            lambda connection, size: self.change(
+                connection, {index: (word, identity, reason)}, signers, at, cause="operator", first=size
+            ),
+            signers,
+            at,
         )
         self.write_status()
 
-    def renew_status(self, signers: Signers, at: datetime) -> StatusList:
-        """A fresh status list; certificates whose evaluation is more than a week overdue become SUSPENDED (C-17)."""
+    def renew_status(self, signers: Signers, at: datetime) -> tuple[str, ...]:
+        """A fresh status list; certificates whose evaluation is more than a week overdue become SUSPENDED (C-17).
 
-        def renew(connection: sqlite3.Connection, _: int) -> list[bytes]:
+        Gives the ids of those that became so.
+        """
+        suspended: list[str] = []
+
+        def renew(connection: sqlite3.Connection, size: int) -> list[bytes]:
             now = newest_list(connection)
             changes: dict[int, tuple[str, str, str]] = {}
-            for identity, index, issued, level in connection.execute(
-                "SELECT id, status_index, issued_at, level FROM certificates"
+            for identity, index, issued, due in connection.execute(
+                "SELECT id, status_index, issued_at, (SELECT due FROM standings WHERE certificate = id AND due IS NOT NULL "
+                "ORDER BY number DESC LIMIT 1) FROM certificates"
             ).fetchall():
-                due = ers_next_evaluation(issued[:10], level)
                 late = due is not None and certificate_status(at, issued=issued[:10], next_due=due) == "SUSPENDED"
                 if late and now.status(index) == "VALID":
                     changes[index] = ("SUSPENDED", identity, f"the evaluation due on {due} is overdue")
-            return self._change(connection, changes, signers, at)
+                    suspended.append(identity)
+            return self.change(connection, changes, signers, at, cause="overdue", first=size)
 
-        self._append(renew, signers, at)
+        self.append(renew, signers, at)
         self.write_status()
-        return self.statuses()
+        return tuple(suspended)
+
+    def life(self, identity: str) -> tuple[Event, ...]:
+        """What happened to a certificate, the oldest event first."""
+        with reading(self.folder / "log.db") as connection:
+            events = standing.events_of(connection, identity)
+        if not events:
+            raise LogError(f"no certificate {identity[:40]!r} was issued here")
+        return tuple(events)
+
+    def standing(self, identity: str, at: datetime, statuses: StatusList | None = None) -> Standing:
+        """Where a certificate stands: status, why, since when, and when its next evaluation is due."""
+        events = list(self.life(identity))
+        ((index, document),) = self._rows("SELECT status_index, document FROM certificates WHERE id = ?", identity)
+        found = standing.standing_of(events, (statuses or self.statuses()).status(index))
+        expires = load_canonical(document)["certificate"]["expires_at"]
+        if to_moment(at) < expires or found.status == "REVOKED":
+            return found
+        sentence = "twelve months have passed since its issue; a new certificate goes on"
+        return replace(found, status="EXPIRED", reason=sentence, since=expires, next_evaluation=None)
 
     def statuses(self) -> StatusList:
         """The newest status list."""
@@ -345,13 +364,13 @@ class Registry:
             self._write("status/1.json", newest)
             written = newest
 
-    def listing(self) -> list[dict[str, Any]]:
-        """Every certificate, newest first, with its status now."""
+    def listing(self, at: datetime | None = None) -> list[dict[str, Any]]:
+        """Every certificate, newest first, with its status now; with a moment also where it stands then."""
         statuses = self.statuses()
         rows = self._rows(
             "SELECT id, organization, level, issued_at, status_index, log_index FROM certificates ORDER BY log_index DESC"
         )
-        return [
+        lines = [
             {
                 "id": identity,
                 "organization": organization,
@@ -362,25 +381,38 @@ class Registry:
             }
             for identity, organization, level, issued, index, place in rows
         ]
+        return lines if at is None else [line | self.standing(line["id"], at, statuses).to_json() for line in lines]
 
     def root(self) -> TrustRoot:
         """The newest trust root."""
         return newest_root(self.folder)
 
-    def _change(
+    def change(
         self,
         connection: sqlite3.Connection,
         changes: Mapping[int, tuple[str, str, str]],
         signers: Signers,
         at: datetime,
+        *,
+        cause: str | None,
+        first: int,
     ) -> list[bytes]:
-        # The next status list, kept; and the entries that say so. What is in force now is read under the lock.
-        words = {"REVOKED": "revoked", "SUSPENDED": "suspended", "SUPERSEDED": "superseded", "VALID": "suspended"}
+        """The next status list, kept, and the log entries that say so, the first of which gets the index `first`.
+
+        What is in force now is read under the lock. Without a cause the event is left to whoever asks.
+        """
+        words = {"REVOKED": "revoked", "SUSPENDED": "suspended", "SUPERSEDED": "superseded", "VALID": "restored"}
         now = newest_list(connection)
         changes = {index: change for index, change in changes.items() if now.status(index) != "REVOKED"}
         fresh = now.with_status({index: word for index, (word, _, _) in changes.items()}, at, at + STATUS_LIFE)
         sealed = sign_status_list(fresh, signers.status)
         connection.execute("INSERT INTO status_lists VALUES (?, ?)", (fresh.version, sealed.to_json()))
+        for place, (word, identity, reason) in enumerate(changes.values(), first):
+            if cause is not None:
+                event = Event(
+                    certificate=identity, at=to_moment(at), log_index=place, cause=cause, status=word, reason=reason
+                )
+                standing.keep(connection, event)
         entries = [
             log_entry(
                 f"certificate.{words[word]}", identity, to_moment(at), list=self.list_id, index=index, status=word,
@@ -402,7 +434,9 @@ class Registry:
         ]
         return tuple(notes)
 
-    def _append(self, make: Callable[[sqlite3.Connection, int], list[bytes]], signers: Signers, at: datetime) -> None:
+    def append(self, make: Callable[[sqlite3.Connection, int], list[bytes]], signers: Signers, at: datetime) -> None:
+        """Append the entries that `make` gives to the log, unless the clock was set back."""
+
         def checked(connection: sqlite3.Connection, size: int) -> list[bytes]:
             (last,) = connection.execute("SELECT time FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
             if at < from_moment(last, "time of a checkpoint") - CLOCK_SLACK:
@@ -411,7 +445,8 @@ class Registry:
 
         self.log.append_beside(checked, signers.log, at)
 
-    def _audit(self, event: Mapping[str, Any], signers: Signers, at: datetime) -> None:
+    def audit(self, event: Mapping[str, Any], signers: Signers, at: datetime) -> None:
+        """Append an event to the audit log."""
         with Log(self.folder / "audit.db") as log:
             log.append([canonical_json(dict(event))], signers.log, at)
 
@@ -421,3 +456,12 @@ class Registry:
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with reading(self.folder / "log.db") as connection:
             return connection.execute(query, values).fetchall()
+
+
+def _remember(connection: sqlite3.Connection) -> None:
+    # An issuer from before certificates had a life: what happened is read off its log, once.
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'standings'").fetchone() is None:
+        connection.execute(standing.TABLE)
+        connection.execute(standing.INDEX)
+        for event in standing.from_log(connection):
+            standing.keep(connection, event)

@@ -7,7 +7,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from epimeter.errors import LogError
@@ -16,6 +16,7 @@ from epimeter.trust.entries import log_entry, read_entry
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.status_list import StatusList
 
+STATUS_LIFE = timedelta(days=7)
 TABLES = """
 CREATE TABLE issuer (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, status_list TEXT NOT NULL);
 CREATE TABLE certificates (
@@ -35,6 +36,15 @@ def spent(connection: sqlite3.Connection, system: str, index: int) -> int | None
         "SELECT number, entry FROM attempts JOIN entries ON idx = log_index WHERE system = ? ORDER BY number", (system,)
     )
     return next((int(number) for number, entry in rows if read_entry(entry).get("registration") == index), None)
+
+
+def attempt_of(connection: sqlite3.Connection, system: str, evaluation: str) -> int | None:
+    """The number under which the log has an evaluation of a system as an attempt; None when it has not."""
+    rows = connection.execute(
+        "SELECT number, entry FROM attempts JOIN entries ON idx = log_index WHERE system = ? ORDER BY number DESC",
+        (system,),
+    )
+    return next((int(number) for number, entry in rows if read_entry(entry)["id"] == evaluation), None)
 
 
 def newest_list(connection: sqlite3.Connection) -> StatusList:

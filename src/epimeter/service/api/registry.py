@@ -20,7 +20,10 @@ from epimeter.service.documents import documented
 from epimeter.service.issuing import issue
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.problems import Problem
+from epimeter.service.renewing import state_of
 from epimeter.service.schemas import (
+    CertificateEvent,
+    CertificateLife,
     CertificateRequest,
     CertificateState,
     Preregistration,
@@ -31,6 +34,7 @@ from epimeter.service.schemas import (
 )
 from epimeter.store import journal, registry
 from epimeter.store.moments import now, written
+from epimeter.trust.calendar import certificate_line, to_calendar
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
 from epimeter.trust.registration import Plan
@@ -172,8 +176,9 @@ def badge_of(request: Request, certificate_id: Id) -> Response:
     **documented(gives=dict, problems=("not-found", "invalid")),
 )
 def verify(request: Request, certificate_id: Id) -> Response:
-    verdict = request.app.state.ledger.verify(_document(request, certificate_id), datetime.now(UTC))
-    return answer(verdict.to_json())
+    ledger = request.app.state.ledger
+    verdict = ledger.verify(_document(request, certificate_id), datetime.now(UTC))
+    return answer(verdict.to_json() | {"standing": state_of(ledger, certificate_id)})
 
 
 @area.get(
@@ -182,8 +187,33 @@ def verify(request: Request, certificate_id: Id) -> Response:
     **documented(gives=CertificateState, problems=("not-found", "invalid")),
 )
 def status(request: Request, certificate_id: Id) -> Response:
-    document = load_canonical(_document(request, certificate_id))
-    return answer(CertificateState(certificate_id, request.app.state.ledger.status_of(document, datetime.now(UTC))))
+    _document(request, certificate_id)
+    return answer(state_of(request.app.state.ledger, certificate_id))
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}/life",
+    summary="What happened to a certificate",
+    description="Renewals, suspensions with their reasons, and where the log holds each.",
+    **documented(gives=CertificateLife, problems=("not-found", "invalid")),
+)
+def life(request: Request, certificate_id: Id) -> Response:
+    _document(request, certificate_id)
+    events = request.app.state.ledger.registry.life(certificate_id)
+    return answer(CertificateLife(certificate_id, [CertificateEvent(**event.to_json()) for event in events]))
+
+
+@area.get(
+    "/v1/certificates/{certificate_id}/calendar.ics",
+    summary="The dates of a certificate as a calendar",
+    description="When the next evaluation is due and when the certificate ends (RFC 5545).",
+    **documented(media=("text/calendar",), problems=("not-found", "invalid")),
+)
+def calendar(request: Request, certificate_id: Id) -> Response:
+    line = certificate_line(
+        load_canonical(_document(request, certificate_id)), state_of(request.app.state.ledger, certificate_id)
+    )
+    return Response(to_calendar([line], datetime.now(UTC)), media_type="text/calendar; charset=utf-8")
 
 
 @area.post(
@@ -206,7 +236,6 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
         row = registry.find(db, certificate_id) if anyones else registry.owned(db, caller.organization, certificate_id)
     if row is None:
         raise Problem("not-found", "no certificate of yours has this id")
-    made = CertificateState(certificate_id, "REVOKED")
     about = {"organization": row["organization"], "action": "certificate.revoked", "subject": certificate_id}
 
     def work(db: Any) -> tuple[int, bytes, str | None]:
@@ -219,6 +248,7 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
             if journal.told(db, **about):
                 raise Problem("conflict", str(refusal)) from None
         journal.note(db, **about, actor=caller.key_id, reason=wanted.reason)
+        made = state_of(state.ledger, certificate_id)
         webhooks.emit(db, row["organization"], "certificate.status", made)
         return 200, encoded(made), None
 
@@ -253,7 +283,7 @@ def search(
     with state.store.reading() as db:
         rows = registry.search(db, before=place(cursor), limit=limit + 1, **wanted)
     rows, next_ = cut(rows, limit, at="issued_at")
-    at = datetime.now(UTC)
+    found = [(row, state_of(state.ledger, row["id"])) for row in rows]
     lines = [
         RegistryLine(
             id=row["id"],
@@ -263,8 +293,10 @@ def search(
             level=row["level"],
             issued_at=written(row["issued_at"]) or "",
             expires_at=written(row["expires_at"]) or "",
-            status=state.ledger.status_of(load_canonical(_document(request, row["id"])), at),
+            status=standing.status,
+            reason=standing.reason,
+            next_evaluation=standing.next_evaluation,
         )
-        for row in rows
+        for row, standing in found
     ]
     return answer(RegistryPage(lines, next_), headers=links("/v1/registry", {**wanted, "limit": limit}, next_))

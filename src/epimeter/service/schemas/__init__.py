@@ -33,6 +33,8 @@ from epimeter.service.schemas.evaluations import (
 )
 from epimeter.service.schemas.predictions import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
 from epimeter.service.schemas.registry import (
+    CertificateEvent,
+    CertificateLife,
     CertificateRequest,
     CertificateState,
     Commitment,
@@ -57,6 +59,8 @@ __all__ = [
     "COLUMNS",
     "AuditLine",
     "AuditPage",
+    "CertificateEvent",
+    "CertificateLife",
     "CertificateRequest",
     "CertificateState",
     "Commitment",

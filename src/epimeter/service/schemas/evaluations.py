@@ -17,11 +17,14 @@ class Metrics(Struct, frozen=True):
 
 
 class Compliance(Struct, frozen=True):
-    """The level earned, PASS or FAIL, and the day it must be earned again."""
+    """The level earned, and the day it must be earned again."""
 
     level: Literal["NONE", "L1", "L2", "L3"]
-    status: Literal["PASS", "FAIL"]
+    """The level whose limits are met; NONE where none are, or where the data do not meet ERS 3.1."""
+    status: Literal["PASS", "FAIL", "INSUFFICIENT_DATA"]
+    """PASS where a level is earned; INSUFFICIENT_DATA where the data do not meet ERS 3.1: `obstacles` say which part."""
     next_evaluation: str | None
+    """The day by which the level must be earned again."""
 
 
 class Period(Struct, frozen=True):

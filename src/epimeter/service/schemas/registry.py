@@ -46,11 +46,49 @@ class RevokeRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     reason: Annotated[str, Meta(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
-class CertificateState(Struct, frozen=True):
-    """A certificate's id and its live status."""
+class CertificateState(Struct, frozen=True, kw_only=True):
+    """Where a certificate stands: its live status, why and since when, the last evaluation that counts, and the next."""
 
     id: str
     status: str
+    """VALID, SUSPENDED, SUPERSEDED, REVOKED or EXPIRED."""
+    reason: str | None
+    """Why it is not VALID, in words that everybody may see."""
+    since: str
+    """Since when it stands so."""
+    evaluated_at: str
+    """The last evaluation that counts towards its renewal."""
+    next_evaluation: str | None
+    """The day by which the next evaluation is due; a week later it is suspended."""
+
+
+class CertificateEvent(Struct, frozen=True, kw_only=True):
+    """An event in the life of a certificate, and where the log holds it."""
+
+    at: str
+    log_index: int
+    cause: Literal["issued", "renewed", "missed", "overdue", "operator", "superseded"]
+    """Why: an evaluation reached the level or missed it, none came in time, an operator, or a newer certificate."""
+    status: str
+    """The status from then on."""
+    reason: str
+    evaluation: str | None
+    """The evaluation that was weighed."""
+    level: str | None
+    """The level that it reached."""
+    due: str | None
+    """The day by which the next evaluation is due from then on."""
+    dataset: str | None
+    """The digest of its data."""
+    period_end: str | None
+    """The last moment of its data."""
+
+
+class CertificateLife(Struct, frozen=True):
+    """What happened to a certificate since its issue, the oldest event first."""
+
+    id: str
+    events: list[CertificateEvent]
 
 
 class RegistryLine(Struct, frozen=True, kw_only=True):
@@ -64,6 +102,10 @@ class RegistryLine(Struct, frozen=True, kw_only=True):
     issued_at: str
     expires_at: str
     status: str
+    reason: str | None
+    """Why it is not VALID."""
+    next_evaluation: str | None
+    """The day by which the next evaluation is due."""
 
 
 class RegistryPage(Struct, frozen=True):

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a certificate after its issue: which evaluation it rests on, when the next is due, where it stands and why.
+
+After ERS 4.1 and 4.2 (C-17, C-51):
+
+1. At its issue a certificate rests on the evaluation it states; the next is due one, three or twelve months on, by its level.
+2. A later evaluation of the same system, version and domain, on newer data that meet ERS 3.1, that reaches the level renews it:
+   the due date counts from there, and a suspension by the schedule or by a failed evaluation ends.
+3. One that misses the level suspends it, and says so; the due date stays.
+4. More than seven days after the due date it is suspended until an evaluation reaches the level.
+5. Twelve months after its issue it ends; only a new certificate goes on.
+
+What an operator suspended only the operator restores; a revocation is never undone. Every change is an entry of the log and a
+row here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from epimeter.standards.ers import LEVEL_NAMES, ers_next_evaluation
+from epimeter.trust.canonical import load_canonical, to_moment
+from epimeter.trust.entries import read_entry
+
+TABLE = """
+CREATE TABLE standings (
+    number INTEGER PRIMARY KEY, certificate TEXT NOT NULL, at TEXT NOT NULL, log_index INTEGER NOT NULL, cause TEXT NOT NULL,
+    status TEXT NOT NULL, reason TEXT NOT NULL, evaluation TEXT, level TEXT, due TEXT, dataset TEXT, period_end TEXT)
+"""
+INDEX = "CREATE INDEX standings_of ON standings (certificate, number)"
+CAUSES = ("issued", "renewed", "missed", "overdue", "operator", "superseded")
+LIFTED = ("missed", "overdue")
+"""Suspensions that end by themselves when an evaluation reaches the level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One event in the life of a certificate, as the log has it."""
+
+    certificate: str
+    at: str
+    log_index: int
+    cause: str
+    status: str
+    reason: str
+    evaluation: str | None = None
+    level: str | None = None
+    due: str | None = None
+    dataset: str | None = None
+    period_end: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as plain values, without the name of its certificate."""
+        return {name: value for name, value in asdict(self).items() if name != "certificate"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where a certificate stands now."""
+
+    status: str
+    cause: str
+    reason: str | None
+    since: str
+    evaluated_at: str
+    next_evaluation: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The standing as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reevaluation:
+    """An evaluation of a system that has a certificate: what counts towards its renewal."""
+
+    id: str
+    at: datetime
+    organization: str
+    system_id: str
+    system_version: str
+    domain: str
+    level: str
+    dataset: str
+    period_end: datetime | None
+    obstacles: tuple[str, ...] = ()
+    """Which requirements of ERS 3.1 the data miss; then the evaluation decides nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewal:
+    """What an evaluation did to a certificate: `renewed`, `missed`, or `not_counted` with the reason."""
+
+    outcome: str
+    certificate: str | None
+    sentence: str
+    status: str | None = None
+    next_evaluation: str | None = None
+
+
+def due_after(evaluated_at: datetime, level: str) -> str | None:
+    """The day of the next evaluation (C-24)."""
+    return ers_next_evaluation(to_moment(evaluated_at)[:10], level)
+
+
+def keep(connection: sqlite3.Connection, event: Event) -> None:
+    """Write an event, in the transaction of its log entry."""
+    values = asdict(event)
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO standings ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+
+
+def events_of(connection: sqlite3.Connection, certificate: str) -> list[Event]:
+    """The life of a certificate, the oldest event first."""
+    names = ", ".join(Event.__dataclass_fields__)
+    rows = connection.execute(f"SELECT {names} FROM standings WHERE certificate = ? ORDER BY number", (certificate,))
+    return [Event(**dict(zip(Event.__dataclass_fields__, row, strict=True))) for row in rows.fetchall()]
+
+
+def standing_of(events: list[Event], status: str) -> Standing:
+    """Where a certificate with these events stands; `status` is what the status list says."""
+    accepted = [one for one in events if one.due is not None]
+    changed = [
+        one
+        for one, before in zip(events, [None, *events], strict=False)
+        if before is None or one.status != before.status
+    ]
+    last = changed[-1]
+    return Standing(
+        status=status,
+        cause=last.cause,
+        reason=None if status == "VALID" else last.reason,
+        since=last.at,
+        evaluated_at=accepted[-1].at,
+        next_evaluation=accepted[-1].due if status in ("VALID", "SUSPENDED") else None,
+    )
+
+
+def not_counted(new: Reevaluation, subject: dict[str, Any], events: list[Event], expires_at: str) -> str | None:
+    """Why an evaluation decides nothing about a certificate; None when it does."""
+    accepted = [one for one in events if one.period_end is not None]
+    newest = max((one.period_end or "" for one in accepted), default="")
+    end = "" if new.period_end is None else to_moment(new.period_end)
+    held = (
+        (not new.obstacles, f"the data do not meet ERS 3.1: {'; '.join(new.obstacles)}"),
+        (
+            new.system_version == subject["system_version"],
+            f"it is of version {new.system_version}, the certificate of {subject['system_version']}",
+        ),
+        (new.domain == subject["domain"], f"it is in the domain {new.domain}, the certificate in {subject['domain']}"),
+        (to_moment(new.at) < expires_at, f"the certificate expired at {expires_at}; it needs a new one"),
+        (all(one.dataset != new.dataset for one in events), "the same data were evaluated before"),
+        (end > newest, f"its data end {end or 'at no known time'}, not after those of the last evaluation, {newest}"),
+    )
+    return next((sentence for holds, sentence in held if not holds), None)
+
+
+def reaches(level: str, wanted: str) -> bool:
+    """Whether a level is at least another."""
+    return LEVEL_NAMES.index(level) >= LEVEL_NAMES.index(wanted)
+
+
+def from_log(connection: sqlite3.Connection) -> Iterator[Event]:
+    """The events of certificates that were issued before this table was kept, read off the log."""
+    certificates = connection.execute("SELECT id, log_index, document FROM certificates ORDER BY log_index").fetchall()
+    for identity, index, document in certificates:
+        body = load_canonical(document)
+        head = body["certificate"]
+        yield Event(
+            certificate=identity,
+            at=head["issued_at"],
+            log_index=index,
+            cause="issued",
+            status="VALID",
+            reason="issued",
+            level=head["level"],
+            due=ers_next_evaluation(head["issued_at"][:10], head["level"]),
+            dataset=body["evidence"]["dataset_digest"],
+            period_end=body["metrics"]["evaluation_period"]["end"],
+        )
+    for index, entry in connection.execute("SELECT idx, entry FROM entries ORDER BY idx").fetchall():
+        fields = read_entry(entry)
+        if fields["type"].startswith("certificate.") and "status" in fields:
+            overdue = fields["reason"].endswith("is overdue")
+            superseded = fields["status"] == "SUPERSEDED"
+            yield Event(
+                certificate=fields["id"],
+                at=fields["time"],
+                log_index=index,
+                cause="overdue" if overdue else "superseded" if superseded else "operator",
+                status=fields["status"],
+                reason=fields["reason"],
+            )
