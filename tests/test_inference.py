@@ -12,6 +12,7 @@ from scipy import stats
 import epimeter
 from epimeter.card import find
 from epimeter.cli import epimeter as command
+from epimeter.core import lib
 from epimeter.errors import EpimeterError, InputError, MergeError, UndefinedMetricError
 from epimeter.inference import (
     CalibrationMonitor,
@@ -25,7 +26,6 @@ from epimeter.inference import (
     compare_samples,
     confidence_sequence,
     consistency_test,
-    hot_draws,
     interval,
     paired_permutation_test,
     plan,
@@ -34,13 +34,13 @@ from epimeter.inference import (
     tolerance_test,
 )
 from epimeter.inference import bootstrap as bootstrap_module
-from epimeter.inference import consistency as consistency_module
 from epimeter.inference import draws as draws_module
 from epimeter.inference.inversion import BinnedError, WalkError, _cumulants
 from epimeter.inference.planning import fewest
 from epimeter.inference.spread import clopper_pearson, wilson
 from epimeter.inference.statistic import Statistic
 from epimeter.metrics import brier_score, ecce_mad, ece, ece_db, l2_ece_ci, mce, success_rate
+from epimeter.summaries.atoms import Atoms
 from epimeter.views import view
 
 
@@ -64,19 +64,54 @@ def test_compiled_draws_are_those_of_numpy(n):
     uniform = rng.random(n)
     p = np.random.Generator(np.random.PCG64(2)).random(n)
     p[0] = 1.0
-    label = np.empty(n, np.uint8)
-    hot_draws.draw_labels(hot_draws.lanes(9, 3 * n), hot_draws.bounds(p), label)
-    np.testing.assert_array_equal(label, uniform < p)
-    counts = np.zeros(n, np.int32)
-    hot_draws.count_rows(hot_draws.lanes(9, 3 * n), n, counts)
-    np.testing.assert_array_equal(counts, np.bincount((uniform * n).astype(int), minlength=n))
+    words, bound = draws_module.words(9), draws_module.bounds(p)
+    np.testing.assert_array_equal(draws_module.labels(words, 3 * n, bound), uniform < p)
+    rows = np.bincount((uniform * n).astype(int), minlength=n)
+    np.testing.assert_array_equal(draws_module.counts(words, 3 * n, n), rows)
+    group = range(2, 7)  # replicate 3 is its second
+    np.testing.assert_array_equal(draws_module.label_bits(words, group, bound) >> 1 & 1, uniform < p)
+    np.testing.assert_array_equal(draws_module.side_bits(words, group, n) >> 1 & 1, uniform < 0.5)
+    np.testing.assert_array_equal(draws_module.count_bytes(words, group, n)[1], rows)
+
+
+def test_a_row_drawn_more_often_than_a_byte_can_say_is_told():
+    assert draws_module.count_bytes(draws_module.words(0), range(1), 1) is not None
+    # 300 numbers and a "size" of 1 row cannot be asked for; a generator stuck at 0 draws row 0 every time.
+    assert draws_module.count_bytes(np.zeros(4, np.uint64), range(2), 300) is None
+
+
+def test_every_level_of_the_processor_draws_and_adds_the_same():
+    rng = np.random.default_rng(3)
+    n, cells = 5003, 7
+    cell = rng.integers(0, cells, n)
+    columns = [np.ones(n, np.int32), rng.integers(-(2**31), 2**31, n), rng.integers(0, 2**22, n), np.zeros(n, np.int32)]
+    words, p = draws_module.words(4), rng.random(n)
+    layouts = [Atoms.of(cell, cells, columns, tuple), Atoms.of(None, 1, columns, tuple)]
+    best = lib.epi_level()
+    try:
+        for level in (1, 3, 4):
+            lib.epi_limit_level(level)
+            counts = draws_module.count_bytes(words, range(3, 9), n)
+            bits = draws_module.label_bits(words, range(3, 9), draws_module.bounds(p))
+            for atoms in layouts:
+                home = cell if atoms.n_cells > 1 else np.zeros(n, int)
+                for r in range(6):
+                    for drawn, totals in (
+                        (counts[r], atoms.counted_totals(counts)[r]),
+                        (bits >> r & 1, atoms.chosen_totals(bits, 6)[r]),
+                        (counts[r], atoms.totals(counts[r])),
+                    ):
+                        for k, column in enumerate(columns):
+                            exact = np.zeros(atoms.n_cells, np.int64)
+                            np.add.at(exact, home, drawn.astype(np.int64) * column.astype(np.int64))
+                            np.testing.assert_array_equal(totals[:, k], exact)
+    finally:
+        lib.epi_limit_level(best)
 
 
 def test_a_probability_on_the_grid_of_doubles_is_not_below_itself():
     uniform = np.random.Generator(np.random.PCG64(0)).random(64)
-    label = np.empty(64, np.uint8)
-    hot_draws.draw_labels(hot_draws.lanes(0, 0), hot_draws.bounds(uniform), label)
-    assert not label.any()
+    assert not draws_module.labels(draws_module.words(0), 0, draws_module.bounds(uniform)).any()
 
 
 # Slow twins
@@ -241,14 +276,6 @@ def test_small_and_large_blocks_give_the_same_bits(name, monkeypatch):
     for block in (7, 100_000):
         monkeypatch.setattr(draws_module, "BLOCK", block)
         assert CALLS[name]() == usual
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_compiled_and_plain_loops_give_the_same_bits(name, monkeypatch):
-    usual = CALLS[name]()
-    for module in (bootstrap_module, consistency_module):
-        monkeypatch.setattr(module, "WORTH_COMPILING", 0)
-    assert CALLS[name]() == usual
 
 
 def test_intervals_do_not_depend_on_the_order_of_the_rows():

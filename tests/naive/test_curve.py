@@ -6,13 +6,14 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+import twins
 from numpy.testing import assert_allclose
 from scipy import integrate, interpolate, optimize, stats
 
 from epimeter import metrics as m
 from epimeter import recalibration as r
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.metrics.curve import hats, loess, loess_compiled
+from epimeter.metrics.curve import hats, loess
 from epimeter.summaries.rows import Levels
 
 RNG = np.random.Generator(np.random.PCG64(20250202))
@@ -116,21 +117,14 @@ def test_the_compiled_tree_gives_the_moments_of_the_windows(span):
         at, reach = c[reach > 0], reach[reach > 0]
         low = np.searchsorted(c, at - reach)
         high = np.searchsorted(c, at + reach, side="right")
-        slow = loess.window_moments(levels, at, reach, low, high)
-        fast = loess_compiled.window_moments(levels, at, reach, low, high)
+        slow = twins.window_moments(levels, at, reach, low, high)
+        fast = loess.window_moments(levels, at, reach, low, high)
         assert_allclose(fast[0] / slow[0][:, :1], slow[0] / slow[0][:, :1], atol=1e-12)
         for degree in (0, 1, 2):
             faint = 1e-33 * count.sum()
             here, safe = loess.centre_values(*slow, degree, faint)
             there, safe_too = loess.centre_values(*fast, degree, faint)
             assert_allclose(there[safe & safe_too], here[safe & safe_too], atol=1e-9)
-
-
-def test_a_large_sample_goes_through_the_tree(monkeypatch):
-    y, c = binary(300)
-    small = m.ici(y, c)
-    monkeypatch.setattr(loess, "WORTH_COMPILING", 0)
-    assert_allclose(m.ici(y, c), small, rtol=1e-11)
 
 
 def test_a_number_gives_a_number_and_an_array_an_array():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from twins import packed
 
-from epimeter import metrics
-from epimeter.metrics.cumulative import hot, walk
-from epimeter.summaries import rows, sorting
+from epimeter.metrics.cumulative import walk
+from epimeter.summaries import sorting
 from epimeter.views import view
 
 
@@ -39,8 +39,9 @@ def outcomes(prob):
 @pytest.mark.parametrize("prob", CASES)
 def test_compiled_sorting_gives_the_integers_of_sort(prob, threads, monkeypatch):
     monkeypatch.setattr(sorting, "_threads", lambda: threads)
+    monkeypatch.setattr(sorting, "A_THREAD", 1)
     true = outcomes(prob)
-    plain = np.sort(rows.packed(prob.astype(np.float64), true))
+    plain = np.sort(packed(prob.astype(np.float64), true))
     found = sorting.sorted_keys(prob, true)
     np.testing.assert_array_equal(found, plain)
     wide, binary = sorting.unpacked(found)
@@ -52,34 +53,18 @@ def test_columns_of_a_matrix_and_frozen_columns_are_sorted_too():
     matrix = np.random.default_rng(2).random((5000, 3))
     true = outcomes(matrix[:, 1])
     for column in (matrix[:, 1], view(true, matrix[:, 1]).prob):
-        np.testing.assert_array_equal(
-            sorting.sorted_keys(column, true), np.sort(rows.packed(matrix[:, 1].copy(), true))
-        )
+        np.testing.assert_array_equal(sorting.sorted_keys(column, true), np.sort(packed(matrix[:, 1].copy(), true)))
 
 
 @pytest.mark.parametrize("prob", CASES)
-def test_the_compiled_walk_has_the_bits_of_the_slow_one(prob, monkeypatch):
+def test_the_compiled_walk_has_the_bits_of_the_slow_one(prob):
     event = view(outcomes(prob), prob)
-    monkeypatch.setattr(rows, "worth_sorting", lambda n: False)
-    monkeypatch.setattr(walk, "worth_sorting", lambda n: False)
-    slow = walk.span(event, "group")
-    monkeypatch.setattr(walk, "worth_sorting", lambda n: True)
-    assert walk.span(event, "group") == slow
+    slow = walk.Walk(walk.steps_of(event, "group"))
+    assert walk.span(event, "group") == walk.Span(slow.maximum, slow.minimum, slow.sigma)
 
 
 def test_a_bad_walk_of_many_units_does_not_overflow():
-    keys = np.sort(rows.packed(np.full(1 << 20, 0.999), np.zeros(1 << 20, np.uint8)))
-    high, low, _, _ = hot.extremes(keys, 0.25)
+    keys = np.sort(packed(np.full(1 << 20, 0.999), np.zeros(1 << 20, np.uint8)))
+    high, low, _, _ = walk.extremes(keys, 0.25)
     assert walk.joined(*high) == 0.0
     assert walk.joined(*low) == pytest.approx(-0.999 * 2**20, rel=1e-15)
-
-
-def test_metrics_take_the_compiled_way_without_a_change(monkeypatch):
-    prob = np.round(np.random.default_rng(3).random(70_000), 4)
-    true = outcomes(prob)
-    answers = []
-    for worth in (True, False):
-        for module in (rows, walk):
-            monkeypatch.setattr(module, "worth_sorting", lambda n, worth=worth: worth)
-        answers.append([f(true, prob) for f in (metrics.ecce_mad, metrics.ecce_r, metrics.bbt, metrics.t_cal)])
-    assert answers[0] == answers[1]

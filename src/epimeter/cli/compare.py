@@ -11,6 +11,7 @@ import numpy as np
 
 from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
 from epimeter.cli.outputs import spare
+from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
 
@@ -77,6 +78,10 @@ def compare(
     chosen = metric_names(metrics, METRICS)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else same_rows(tables)
+    n_pairs = len(tables) * (len(tables) - 1) // 2
+    paired = matched is not None and matched[0].group is None
+    progress = Progress(draws * (1 + n_pairs if paired else 2 if matched is None else 1), "draws")
+    options["progress"] = progress
     if matched is not None:
         models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}
         group = matched[0].group
@@ -88,6 +93,7 @@ def compare(
         found = compare_samples(pairs[0], pairs[1], names=(names[0], names[1]), **options)
     else:
         raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
+    progress.close()
     if figure is not None:
         from epimeter.draw.forest import forest
         from epimeter.draw.saving import save

@@ -9,6 +9,7 @@ import click
 
 from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
 from epimeter.cli.outputs import spare
+from epimeter.cli.progress import Progress
 
 TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 
@@ -57,7 +58,9 @@ def test(
     epimeter test predictions.csv --tau 0.05 --of ece_db --gate
     epimeter test predictions.csv --metric ece,ecce_r --json
     """
-    from epimeter.inference import calibration_tests, safe_calibration_test, tolerance_test
+    from epimeter.card import find
+    from epimeter.inference import calibration_tests, drawn_null, safe_calibration_test, tolerance_test
+    from epimeter.inference.comparison import ASYMPTOTIC
 
     spare(output, file)
     if figure is not None:
@@ -68,13 +71,17 @@ def test(
     table = read_table(file, columns, kind)
     refuse_weights(table, "test")
     names = metric_names(metrics, TESTS)
-    found = calibration_tests(
-        table.y_true, table.y_prob, metrics=names, adjust=adjust, alpha=alpha, draws=draws, seed=seed
-    )
-    safe = safe_calibration_test(table.y_true, table.y_prob, alpha=alpha, draws=draws, seed=seed)
+    known = [find(name).name for name in names]
+    drawn = [name for name in (*known, "ecd") if name not in ASYMPTOTIC]  # the test of safety reads ecd
+    progress = Progress(draws, "draws")
+    null = drawn_null(table.y_true, table.y_prob, drawn, draws=draws, seed=seed, progress=progress)
+    progress.close()
+    options: dict[str, Any] = {"alpha": alpha, "draws": draws, "seed": seed}
+    found = calibration_tests(table.y_true, table.y_prob, metrics=names, adjust=adjust, null=null, **options)
+    safe = safe_calibration_test(table.y_true, table.y_prob, null=null["ecd"], **options)
     held = None
     if tau is not None:
-        held = tolerance_test(table.y_true, table.y_prob, tau=tau, metric=error, alpha=alpha, draws=draws, seed=seed)
+        held = tolerance_test(table.y_true, table.y_prob, tau=tau, metric=error, **options)
     if figure is not None:
         from epimeter import draw
 

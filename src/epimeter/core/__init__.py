@@ -46,4 +46,11 @@ def write(values: NDArray[Any]) -> Any:
     return ffi.from_buffer(_TYPES[values.dtype.str[1:]], values, True)
 
 
-__all__ = ["NULL", "ffi", "lib", "read", "write"]
+def accepted(answer: int) -> int:
+    """What a loop answers; one that was given lengths that do not fit answers -1, which is a fault of its caller."""
+    if answer < 0:
+        raise EpimeterError("a loop of the compiled core was given arrays that do not fit; this is a fault of epimeter")
+    return answer
+
+
+__all__ = ["NULL", "accepted", "ffi", "lib", "read", "write"]

@@ -66,5 +66,5 @@ def redrawn_band(
     def one(replicate: int) -> Floats:
         return of_labels((random.whole_row(seed, replicate, len(prob)) < prob).astype(np.float64))
 
-    drawn = np.sort(np.stack(random.replicates(draws, one)), axis=0)
+    drawn = np.sort(np.stack(random.replicates(draws, lambda group: [one(r) for r in group])), axis=0)
     return drawn[beyond], drawn[draws - 1 - beyond]

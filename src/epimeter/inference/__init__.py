@@ -2,7 +2,7 @@
 """Every number with its uncertainty: intervals, tests, comparisons, sequential monitoring."""
 
 from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interval
-from epimeter.inference.comparison import calibration_tests, compare, compare_samples
+from epimeter.inference.comparison import calibration_tests, compare, compare_samples, drawn_null
 from epimeter.inference.consistency import consistency_test
 from epimeter.inference.intervals import interval
 from epimeter.inference.multiplicity import adjust_p_values
@@ -24,6 +24,7 @@ __all__ = [
     "compare_samples",
     "confidence_sequence",
     "consistency_test",
+    "drawn_null",
     "interval",
     "paired_permutation_test",
     "plan",

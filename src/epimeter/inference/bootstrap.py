@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric as card
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
-from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
 from epimeter.views import View
@@ -54,17 +54,18 @@ class Scheme:
     def width(self) -> int:
         return len(self.offset)
 
+    @property
+    def simple(self) -> bool:
+        """Whether every row is drawn from all rows."""
+        return self.members is None
+
     def draw(
-        self, seed: int, replicate: int, n_rows: int, in_order: bool, compiled: bool
+        self, seed: int, replicate: int, n_rows: int, in_order: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """How often a replicate draws each row; with `in_order` also the rows as they were drawn."""
+        if self.simple and not in_order:
+            return random.counts(random.words(seed), replicate * n_rows, n_rows), np.empty(0, np.int64)
         counts, chosen = np.zeros(n_rows, np.int32), []
-        simple = self.start is None and self.width == n_rows and int(self.size[0]) == n_rows
-        if simple and compiled and not in_order:
-            from epimeter.inference import hot_draws
-
-            hot_draws.count_rows(hot_draws.lanes(seed, replicate * n_rows), n_rows, counts)
-            return counts, np.empty(0, np.int64)
         for part, uniform in random.row(seed, replicate, self.width):
             rows = self.rows(part, uniform)
             counts += np.bincount(rows, minlength=n_rows).astype(np.int32)
@@ -137,6 +138,7 @@ def bootstrapped(
     seed: int,
     threads: int | None = None,
     undefined: float | None = None,
+    progress: random.Progress | None = None,
 ) -> Floats:
     """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws.
 
@@ -144,21 +146,36 @@ def bootstrapped(
     """
     recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
     atoms = [{recipe: recipe.atoms(v.read_as(recipe.reading)) for recipe in recipes} for v in views]
-    compiled = draws * views[0].n_rows >= WORTH_COMPILING
-    needs_rows = any(s.recipe is None or atoms[0][s.recipe] is None for s in statistics)
+    sums = [{recipe: found for recipe, found in of_view.items() if found is not None} for of_view in atoms]
+    needs_rows = any(s.recipe is None or s.recipe not in sums[0] for s in statistics)
+    n_rows, generator = views[0].n_rows, random.words(seed)
+
+    def some(group: range) -> Sequence[Floats]:
+        if plan.simple and not needs_rows:
+            counts = random.count_bytes(generator, group, n_rows)
+            if counts is not None:
+                totals = [{r: a.counted_totals(counts) for r, a in of_view.items()} for of_view in sums]
+                return [
+                    answered(views, [{r: t[place] for r, t in of_view.items()} for of_view in totals], replicate)
+                    for place, replicate in enumerate(group)
+                ]
+        return [one(replicate) for replicate in group]
 
     def one(replicate: int) -> Floats:
-        counts, chosen = plan.draw(seed, replicate, views[0].n_rows, needs_rows, compiled)
+        counts, chosen = plan.draw(seed, replicate, n_rows, needs_rows)
+        taken = [given.take(chosen) for given in views] if needs_rows else views
+        return answered(taken, [{r: a.totals(counts) for r, a in of_view.items()} for of_view in sums], replicate)
+
+    def answered(taken: Sequence[View], totals: list[dict[Any, NDArray[np.int64]]], replicate: int) -> Floats:
         answers = np.empty((len(views), len(statistics)))
-        for v, (given, of_view) in enumerate(zip(views, atoms, strict=True)):
-            taken = given.take(chosen) if needs_rows else given
-            made = {r: a.assemble(a.totals(counts, compiled)) for r, a in of_view.items() if a is not None}
+        for v, of_view in enumerate(totals):
+            made = {recipe: sums[v][recipe].assemble(total) for recipe, total in of_view.items()}
             for s, statistic in enumerate(statistics):
                 try:
                     if statistic.recipe in made:
                         answers[v, s] = statistic.of_summary(made[statistic.recipe])
                     else:
-                        answers[v, s] = statistic.of_view(taken)
+                        answers[v, s] = statistic.of_view(taken[v])
                 except UndefinedMetricError as reason:
                     if undefined is not None:
                         answers[v, s] = undefined
@@ -169,7 +186,7 @@ def bootstrapped(
                     ) from reason
         return answers
 
-    return np.stack(random.replicates(draws, one, threads))
+    return np.stack(random.replicates(draws, some, threads, progress))
 
 
 def ends(value: float, drawn: Floats, level: float, method: Method, jackknife: Any = None) -> tuple[float, float]:
@@ -246,7 +263,7 @@ def jackknifed(view: View, statistic: Statistic, plan: Scheme) -> list[Floats]:
             np.array([statistic.of_view(view.take(plan.without(int(thing)))) for thing in stratum])
             for stratum in strata
         ]
-    everything = atoms.totals(np.ones(view.n_rows, np.int32), compiled=False)
+    everything = atoms.totals(np.ones(view.n_rows, np.int32))
     cell = np.repeat(np.arange(atoms.n_cells), np.diff(atoms.start))
     place = np.arange(view.n_rows) if atoms.order is None else np.argsort(atoms.order)
 

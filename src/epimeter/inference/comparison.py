@@ -16,7 +16,7 @@ from epimeter.card import Metric, find
 from epimeter.errors import InputError
 from epimeter.inference.bootstrap import Scheme, bootstrapped, ends, scheme
 from epimeter.inference.consistency import redrawn
-from epimeter.inference.draws import at_least, at_most
+from epimeter.inference.draws import Progress, at_least, at_most
 from epimeter.inference.intervals import OPTIONS, refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
@@ -26,7 +26,7 @@ from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
 from epimeter.parameters import check
 from epimeter.results import Interval, plain
-from epimeter.views import View, view
+from epimeter.views import view
 
 Floats = NDArray[np.float64]
 Adjustment = Literal["holm", "bonferroni", "bh", "by"]
@@ -49,6 +49,25 @@ class Finding:
         return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
+def drawn_null(
+    y_true: Any,
+    y_prob: Any,
+    names: Sequence[str],
+    *,
+    draws: int = 999,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Floats]:
+    """The values of metrics on labels drawn from the forecasts, one a draw; all metrics share the labels."""
+    check("drawn_null", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
+    statistics = [Statistic.of(name, None) for name in dict.fromkeys(names)]
+    if not statistics:
+        return {}
+    values = redrawn(view(y_true, y_prob), statistics, draws, seed, False, threads, progress=progress)
+    return {statistic.name: column for statistic, column in zip(statistics, values.T, strict=True)}
+
+
 def calibration_tests(
     y_true: Any,
     y_prob: Any,
@@ -59,6 +78,7 @@ def calibration_tests(
     draws: int = 999,
     seed: int = 0,
     threads: int | None = None,
+    null: Mapping[str, Floats] | None = None,
 ) -> list[Finding]:
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
@@ -75,6 +95,8 @@ def calibration_tests(
         Level over all tests.
     draws, seed, threads
         Of the label draws.
+    null
+        What `drawn_null` gave for these metrics, where it was asked already.
     """
     given = view(y_true, y_prob)
     check("calibration_tests", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
@@ -86,17 +108,15 @@ def calibration_tests(
         if name in ASYMPTOTIC:
             made = ASYMPTOTIC[name](y_true, y_prob)
             found[name] = made.headline, 1.0 if math.isnan(made.p_value) else made.p_value, "asymptotic"
-    drawn_names = [name for name in names if name not in found]
-    if drawn_names:
-        statistics = [Statistic.of(name, None) for name in drawn_names]
-        null = redrawn(given, statistics, draws, seed, False, threads)
-        for statistic, column in zip(statistics, null.T, strict=True):
-            value = statistic.of_view(given)
-            above = (1 + int(at_least(column, value).sum())) / (draws + 1)
-            below = (1 + int(at_most(column, value).sum())) / (draws + 1)
-            signed = find(statistic.name).card.direction == "signed"
-            p_value = min(1.0, 2 * min(above, below)) if signed else above
-            found[statistic.name] = value, p_value, "resampling"
+    resampled = [name for name in names if name not in found]
+    if null is None:
+        null = drawn_null(y_true, y_prob, resampled, draws=draws, seed=seed, threads=threads)
+    for name in resampled:
+        value, column = Statistic.of(name, None).of_view(given), null[name]
+        above = (1 + int(at_least(column, value).sum())) / (len(column) + 1)
+        below = (1 + int(at_most(column, value).sum())) / (len(column) + 1)
+        signed = find(name).card.direction == "signed"
+        found[name] = value, min(1.0, 2 * min(above, below)) if signed else above, "resampling"
     adjusted = adjust_p_values([found[name][1] for name in names], method=adjust, alpha=alpha).adjusted
     return [
         Finding(
@@ -148,6 +168,7 @@ def compare(
     draws: int = 999,
     seed: int = 0,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Difference]:
     """Two or more models on the same rows: differences with intervals, and tests by swapping predictions.
 
@@ -166,20 +187,28 @@ def compare(
         the bootstrap.
     draws, seed, threads
         Of the bootstrap and the swapping.
+    progress
+        Is told how many replicates are done, each time some are: `draws` for the bootstrap, as many for the swapping of each pair.
     """
     names, statistics = list(models), _statistics(metrics, level, draws, seed)
     if len(names) < 2:
         raise InputError(f"a comparison needs at least two models; got {len(names)}", field="models")
     views = [view(y_true, models[name]) for name in names]
     plan = scheme(views[0].n_rows, None, groups)
-    drawn = bootstrapped(views, statistics, plan, draws, seed, threads)
+    drawn = bootstrapped(views, statistics, plan, draws, seed, threads, progress=progress)
     rows = []
     for a, b in itertools.combinations(range(len(names)), 2):
+        null = None
+        if groups is None:
+            if views[a].prob.shape != views[b].prob.shape:
+                shapes = f"{views[a].prob.shape} and {views[b].prob.shape}"
+                raise InputError(f"both models must have predictions of one shape; got {shapes}")
+            null = np.abs(swapped(views[a], views[b], statistics, draws, seed, threads, progress))
         for s, statistic in enumerate(statistics):
             values = statistic.of_view(views[a]), statistic.of_view(views[b])
             spread = drawn[:, a, s] - drawn[:, b, s]
-            if groups is None:
-                p_value = _swapped_p(views[a], views[b], statistic, draws, seed, threads)
+            if null is not None:
+                p_value = (1 + int(at_least(null[:, s], abs(values[0] - values[1])).sum())) / (draws + 1)
                 method = "paired bootstrap; swapping test"
             else:
                 p_value, method = _bootstrap_p(values[0] - values[1], spread), "paired bootstrap by groups"
@@ -198,6 +227,7 @@ def compare_samples(
     draws: int = 999,
     seed: int = 0,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Difference]:
     """Two models on different rows, or one model at two times: each sample is drawn again by itself.
 
@@ -207,14 +237,14 @@ def compare_samples(
         ``(y_true, y_prob)`` of each.
     names
         What the two are called.
-    metrics, level, adjust, draws, seed, threads
+    metrics, level, adjust, draws, seed, threads, progress
         As in compare.
     """
     statistics = _statistics(metrics, level, draws, seed)
     views = [view(*first), view(*second)]
     plans: list[Scheme] = [scheme(v.n_rows, None, None) for v in views]
     drawn = [
-        bootstrapped([v], statistics, plan, draws, seed + i, threads)[:, 0]
+        bootstrapped([v], statistics, plan, draws, seed + i, threads, progress=progress)[:, 0]
         for i, (v, plan) in enumerate(zip(views, plans, strict=True))
     ]
     rows = []
@@ -235,14 +265,6 @@ def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> 
     for name in metrics:
         refuse_without_value(find(name))
     return [Statistic.of(name, None) for name in metrics]
-
-
-def _swapped_p(a: View, b: View, statistic: Statistic, draws: int, seed: int, threads: int | None) -> float:
-    if a.prob.shape != b.prob.shape:
-        raise InputError(f"both models must have predictions of one shape; got {a.prob.shape} and {b.prob.shape}")
-    value = statistic.of_view(a) - statistic.of_view(b)
-    drawn = np.abs(swapped(a, b, statistic, draws, seed, threads))
-    return (1 + int(at_least(drawn, abs(value)).sum())) / (draws + 1)
 
 
 def _bootstrap_p(value: float, drawn: Floats) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric as card
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
-from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
@@ -48,6 +48,7 @@ def redrawn(
     resample: bool,
     threads: int | None = None,
     undefined: float | None = None,
+    progress: random.Progress | None = None,
 ) -> Floats:
     """The statistics of every null replicate, shape (draws, statistics); all share the same labels.
 
@@ -57,43 +58,40 @@ def redrawn(
     rows that drew label 1 add the difference.
     """
     n = given.n_rows
-    width = 2 * n if resample else n
-    compiled = draws * n >= WORTH_COMPILING
     pairs = label_atoms(given, statistics)
     needs_view = any(s.recipe is None or s.recipe not in pairs for s in statistics)
     prob = given.prob.astype(np.float64)
+    generator = random.words(seed)
+    binary = prob.ndim == 1 and not resample
+    bound = random.bounds(prob) if binary else None
     running = np.cumsum(prob, axis=1)[:, :-1] if isinstance(given, Multiclass) else None
-    ones = np.ones(n, np.int32)
-    steps = None
-    if compiled and not resample and running is None:
-        from epimeter.inference import hot_draws
+    base = {} if resample else {r: pair.zero.totals(np.ones(n, np.int32)) for r, pair in pairs.items()}
 
-        steps = hot_draws.bounds(prob)
-    base = {} if resample else {r: pair.zero.totals(ones, compiled) for r, pair in pairs.items()}
+    def some(group: range) -> Sequence[Floats]:
+        """A group of replicates of one column of probabilities, else one replicate after another."""
+        if bound is None:
+            return [one(replicate) for replicate in group]
+        bits = random.label_bits(generator, group, bound)
+        more = {r: pair.added(base[r], pair.more.chosen_totals(bits, len(group))) for r, pair in pairs.items()}
+        answers = []
+        for place in range(len(group)):
+            made = {recipe: pairs[recipe].zero.assemble(totals[place]) for recipe, totals in more.items()}
+            fresh = _relabelled(given, (bits >> place) & 1, slice(None)) if needs_view else given
+            answers.append(np.array([value(s, made, fresh) for s in statistics]))
+        return answers
 
     def one(replicate: int) -> Floats:
-        rows, label = labelled(replicate)
-        made: dict[Recipe, Any] = {}
-        for recipe, pair in pairs.items():
-            if resample:
-                hits = np.bincount(rows[label == 1], minlength=n).astype(np.int32)
-                drawn = np.bincount(rows, minlength=n).astype(np.int32)
-                totals = pair.added(pair.zero.totals(drawn, compiled), hits, compiled)
-            else:
-                totals = pair.added(base[recipe], label, compiled)
-            made[recipe] = pair.zero.assemble(totals)
-        fresh = _relabelled(given, label, rows) if needs_view else given
-        return np.array([value(s, made, fresh) for s in statistics])
-
-    def labelled(replicate: int) -> tuple[Any, NDArray[Any]]:
-        if steps is not None:
-            label = np.empty(n, np.uint8)
-            hot_draws.draw_labels(hot_draws.lanes(seed, replicate * n), steps, label)
-            return slice(None), label
-        uniform = random.whole_row(seed, replicate, width)
+        uniform = random.whole_row(seed, replicate, 2 * n if resample else n)
         rows: Any = (uniform[:n] * n).astype(np.int64) if resample else slice(None)
         sums = None if running is None else running[rows]
-        return rows, _labels(uniform[n:] if resample else uniform, prob[rows], sums)
+        label = _labels(uniform[n:] if resample else uniform, prob[rows], sums)
+        made: dict[Recipe, Any] = {}
+        for recipe, pair in pairs.items():
+            hits = np.bincount(rows[label == 1], minlength=n)
+            drawn = pair.zero.totals(np.bincount(rows, minlength=n))
+            made[recipe] = pair.zero.assemble(pair.added(drawn, pair.more.totals(hits)))
+        fresh = _relabelled(given, label, rows) if needs_view else given
+        return np.array([value(s, made, fresh) for s in statistics])
 
     def value(statistic: Statistic, made: dict[Recipe, Any], fresh: View) -> float:
         try:
@@ -105,7 +103,7 @@ def redrawn(
                 raise
             return undefined
 
-    return np.stack(random.replicates(draws, one, threads))
+    return np.stack(random.replicates(draws, some, threads, progress))
 
 
 @dataclass(frozen=True)
@@ -116,24 +114,26 @@ class LabelAtoms:
     more: Atoms
     touched: NDArray[np.intp]
 
-    def added(self, totals: NDArray[np.int64], hits: NDArray[Any], compiled: bool) -> NDArray[np.int64]:
-        """Totals of label 0 everywhere, with so many hits in each row."""
-        if not len(self.touched):  # whatever the labels, the sums are the same
-            return totals
-        totals = totals.copy()
-        totals[:, self.touched] += self.more.totals(hits, compiled)
+    def added(self, totals: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Totals of label 0 everywhere, with what the labels 1 add."""
+        totals = np.broadcast_to(totals, (*more.shape[:-2], *totals.shape)).copy()
+        totals[..., self.touched] += more
         return totals
 
 
 def label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, LabelAtoms]:
-    """The recipes that are sums of atoms, for a vector of confidences without weights."""
+    """The recipes that are sums of atoms, for a vector of confidences without weights.
+
+    A certain row, of confidence 0 or 1, has one label in every replicate: what the other would add is never asked for, and
+    may be infinite.
+    """
     if not isinstance(given, Binary) or given.weight is not None:
         return {}
-    never = Binary(np.zeros(given.n_rows, np.uint8), given.prob)
-    always = Binary(np.ones(given.n_rows, np.uint8), given.prob)
+    least = Binary((given.prob == 1).astype(np.uint8), given.prob)
+    most = Binary((given.prob > 0).astype(np.uint8), given.prob)
     pairs = {}
     for recipe in dict.fromkeys(s.recipe for s in statistics if s.recipe is not None):
-        zero, one = recipe.atoms(never.read_as(recipe.reading)), recipe.atoms(always.read_as(recipe.reading))
+        zero, one = recipe.atoms(least.read_as(recipe.reading)), recipe.atoms(most.read_as(recipe.reading))
         if zero is not None and one is not None:
             more = one.minus(zero)
             touched = np.flatnonzero(more.columns.any(axis=1))
@@ -207,12 +207,18 @@ def consistency_test(
     threads
         How many threads draw; the answer does not depend on it.
     """
-    side = alpha / 2 if alternative == "two-sided" else alpha
-    m = tail_count(side, draws)
+    tail_count(alpha / 2 if alternative == "two-sided" else alpha, draws)  # refused before anything is drawn
     statistic = Statistic.of(metric, metric_params)
     given = statistic.view(y_true, y_prob)
     value = statistic.of_view(given)
-    drawn = np.sort(redrawn(given, [statistic], draws, seed, resample, threads)[:, 0])
+    return judged(value, redrawn(given, [statistic], draws, seed, resample, threads)[:, 0], alternative, alpha)
+
+
+def judged(value: float, null: Floats, alternative: Alternative, alpha: float) -> ConsistencyTest:
+    """A value beside its values on drawn labels."""
+    draws, side = len(null), alpha / 2 if alternative == "two-sided" else alpha
+    m = tail_count(side, draws)
+    drawn = np.sort(null)
     above = (1 + int(random.at_least(drawn, value).sum())) / (draws + 1)
     below = (1 + int(random.at_most(drawn, value).sum())) / (draws + 1)
     p_value = {"greater": above, "less": below, "two-sided": min(1.0, 2 * min(above, below))}[alternative]

@@ -9,16 +9,21 @@ at PCG64(seed).advance(r * width): replicates can be made in any order, in chunk
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import NULL, accepted, lib, read, write
+
 Floats = NDArray[np.float64]
 BLOCK = 1 << 14
 """Random numbers made at a time: they stay in the cache of one core."""
+GROUP = 8
+"""Replicates whose draws are added up together: the core reads the rows once for all of them."""
+Progress = Callable[[int], None]
 
 
 def row(seed: int, replicate: int, width: int) -> Iterator[tuple[slice, Floats]]:
@@ -34,13 +39,77 @@ def whole_row(seed: int, replicate: int, width: int) -> Floats:
     return np.random.Generator(np.random.PCG64(seed).advance(replicate * width)).random(width)
 
 
-def replicates(draws: int, one: Callable[[int], Any], threads: int | None = None) -> list[Any]:
-    """`one(r)` for every replicate, on all cores; the answers do not depend on how many there are."""
+def words(seed: int) -> NDArray[np.uint64]:
+    """The generator as the core takes it: state and increment after seeding, the upper word of each first."""
+    state = np.random.PCG64(seed).state["state"]
+    low = (1 << 64) - 1
+    parts = [part for number in (state["state"], state["inc"]) for part in (number >> 64, number & low)]
+    return np.array(parts, np.uint64)
+
+
+def bounds(prob: NDArray[Any]) -> NDArray[np.uint64]:
+    """Probabilities in steps of 2^-53, rounded up: u < p exactly where the bits of u are below this."""
+    return np.ceil(prob.astype(np.float64) * 2.0**53).astype(np.uint64)
+
+
+def labels(generator: NDArray[np.uint64], skip: int, bound: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """1 where a number of the stream, from the number `skip` on, is below its bound."""
+    label = np.empty(len(bound), np.uint8)
+    accepted(lib.epi_draw_labels(read(generator), 4, skip, read(bound), write(label), len(bound)))
+    return label
+
+
+def counts(generator: NDArray[np.uint64], skip: int, n_rows: int) -> NDArray[np.int32]:
+    """How often n numbers u draw each of n rows: row floor(u n) each."""
+    count = np.zeros(n_rows, np.int32)
+    accepted(lib.epi_count_rows(read(generator), 4, skip, write(count), n_rows))
+    return count
+
+
+def label_bits(generator: NDArray[np.uint64], group: range, bound: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The labels that a group of replicates draws; those of its r-th replicate are bit r of each row's byte."""
+    bits, n = np.empty(len(bound), np.uint8), len(bound)
+    accepted(lib.epi_draw_bits(read(generator), 4, group.start, len(group), read(bound), n, write(bits), n))
+    return bits
+
+
+def side_bits(generator: NDArray[np.uint64], group: range, n_rows: int) -> NDArray[np.uint8]:
+    """As `label_bits`, with probability 1/2 for every row."""
+    bits = np.empty(n_rows, np.uint8)
+    accepted(lib.epi_draw_bits(read(generator), 4, group.start, len(group), NULL, 0, write(bits), n_rows))
+    return bits
+
+
+def count_bytes(generator: NDArray[np.uint64], group: range, n_rows: int) -> NDArray[np.uint8] | None:
+    """How often each replicate of a group draws each row; None if it is more than 127 times."""
+    count = np.empty((len(group), n_rows), np.uint8)
+    words = read(generator), 4, group.start, len(group)
+    return None if accepted(lib.epi_count_bytes(*words, write(count), count.size, n_rows)) else count
+
+
+def replicates(
+    draws: int,
+    some: Callable[[range], Sequence[Any]],
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """`some(group)` for every group of replicates, on all cores; the answers do not depend on how many there are.
+
+    `progress` is told how many replicates a group had when it is done.
+    """
     threads = threads or os.cpu_count() or 1
-    if threads == 1 or draws < 8:
-        return [one(replicate) for replicate in range(draws)]
+    groups = [range(first, min(first + GROUP, draws)) for first in range(0, draws, GROUP)]
+
+    def watched(group: range) -> Sequence[Any]:
+        answers = some(group)
+        if progress is not None:
+            progress(len(group))
+        return answers
+
+    if threads == 1 or len(groups) == 1:
+        return [answer for group in groups for answer in watched(group)]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(one, range(draws), chunksize=max(1, draws // (8 * threads))))
+        return [answer for answers in pool.map(watched, groups) for answer in answers]
 
 
 def at_least(drawn: Floats, seen: float) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,9 +15,10 @@ from epimeter.card import metric as card
 from epimeter.errors import InputError
 from epimeter.inference import draws as random
 from epimeter.inference.consistency import Alpha, Alternative
-from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast
 from epimeter.results import Result
+from epimeter.summaries.atoms import Atoms
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -33,26 +35,48 @@ class PermutationTest(Result):
     null_sd: float
 
 
-def swapped(first: View, second: View, statistic: Statistic, draws: int, seed: int, threads: int | None) -> Floats:
-    """The difference of the metric after swapping the predictions of about half of the rows, for every replicate."""
-    n = first.n_rows
-    compiled = draws * n >= WORTH_COMPILING
-    a, b = statistic.atoms(first), statistic.atoms(second)
+def swapped(
+    first: View,
+    second: View,
+    statistics: Sequence[Statistic],
+    draws: int,
+    seed: int,
+    threads: int | None = None,
+    progress: random.Progress | None = None,
+) -> Floats:
+    """The differences of the metrics after swapping the predictions of about half of the rows, shape (draws, statistics).
 
-    def one(replicate: int) -> float:
-        swap = random.whole_row(seed, replicate, n) < 0.5
-        if a is not None and b is not None:
-            moved = swap.astype(np.int32)
-            kept = 1 - moved
-            left = a.totals(kept, compiled) + b.totals(moved, compiled)
-            right = a.totals(moved, compiled) + b.totals(kept, compiled)
-            return statistic.of_summary(a.assemble(left)) - statistic.of_summary(a.assemble(right))
-        mask = swap.reshape((n,) + (1,) * (first.prob.ndim - 1))
+    Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model.
+    """
+    n, generator = first.n_rows, random.words(seed)
+    pairs: dict[Any, tuple[Atoms, Atoms]] = {}
+    for statistic in statistics:
+        if statistic.recipe is not None and statistic.recipe not in pairs:
+            a, b = statistic.atoms(first), statistic.atoms(second)
+            if a is not None and b is not None:
+                pairs[statistic.recipe] = a, b
+    ones = np.ones(n, np.int32)
+    whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in pairs.items()}
+
+    def some(group: range) -> Sequence[Floats]:
+        bits = random.side_bits(generator, group, n)
+        sides = {}
+        for recipe, (a, b) in pairs.items():
+            more = b.chosen_totals(bits, len(group)) - a.chosen_totals(bits, len(group))
+            sides[recipe] = whole[recipe][0] + more, whole[recipe][1] - more
+        return [np.array([difference(s, sides, bits, place) for s in statistics]) for place in range(len(group))]
+
+    def difference(statistic: Statistic, sides: dict[Any, Any], bits: NDArray[np.uint8], place: int) -> float:
+        if statistic.recipe in sides:
+            assemble = pairs[statistic.recipe][0].assemble
+            left, right = (statistic.of_summary(assemble(side[place])) for side in sides[statistic.recipe])
+            return left - right
+        mask = ((bits >> place & 1) == 1).reshape((n,) + (1,) * (first.prob.ndim - 1))
         mixed = np.where(mask, second.prob, first.prob), np.where(mask, first.prob, second.prob)
         values = [statistic.of_view(type(first)(first.true, prob, first.weight, first.columns)) for prob in mixed]
         return values[0] - values[1]
 
-    return np.array(random.replicates(draws, one, threads))
+    return np.stack(random.replicates(draws, some, threads, progress))
 
 
 @card(
@@ -107,7 +131,7 @@ def paired_permutation_test(
             f"both models must have predictions of one shape; got {first.prob.shape} and {second.prob.shape}"
         )
     value = statistic.of_view(first) - statistic.of_view(second)
-    drawn = swapped(first, second, statistic, draws, seed, threads)
+    drawn = swapped(first, second, [statistic], draws, seed, threads)[:, 0]
     if alternative == "two-sided":
         reached = random.at_least(np.abs(drawn), abs(value))
     elif alternative == "greater":

@@ -43,7 +43,7 @@ def column_interval(
     n_things = plan.width if plan.members is None else len(plan.members)
 
     def one(replicate: int) -> float:
-        _, chosen = plan.draw(seed, replicate, n_things, in_order=True, compiled=False)
+        _, chosen = plan.draw(seed, replicate, n_things, in_order=True)
         return _headline(metric(**(named | redraw(chosen))))
 
     drawn = np.array([one(replicate) for replicate in range(draws)])

@@ -153,7 +153,7 @@ def adaptive_bins_test(
         again = prob[(uniform[:n] * n).astype(np.int64)]
         return Nest.of(again, number).statistics(uniform[n:] < again, statistic)
 
-    drawn = np.stack(random.replicates(draws, one, threads))
+    drawn = np.stack(random.replicates(draws, lambda group: [one(r) for r in group], threads))
     by_scale = np.array(
         [(1 + int(random.at_least(drawn[:, b], float(seen[b])).sum())) / (draws + 1) for b in range(number)]
     )

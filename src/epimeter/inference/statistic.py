@@ -16,9 +16,6 @@ from epimeter.summaries.atoms import Atoms
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import View, view
 
-WORTH_COMPILING = 4_000_000
-"""Rows times replicates from which the compiled loops pay for their loading."""
-
 
 @dataclass(frozen=True)
 class Statistic:

@@ -12,7 +12,7 @@ import numpy as np
 from epimeter.card import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, scheme
-from epimeter.inference.consistency import consistency_test
+from epimeter.inference.consistency import consistency_test, judged
 from epimeter.inference.draws import at_least, at_most
 from epimeter.inference.intervals import (
     NORMS,
@@ -24,7 +24,7 @@ from epimeter.inference.intervals import (
 )
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between
-from epimeter.metrics.point.entropic import ecd_test
+from epimeter.metrics.point.entropic import ecd, ecd_test
 from epimeter.parameters import Parameter, check
 from epimeter.results import Result
 
@@ -143,6 +143,7 @@ def safe_calibration_test(
     alpha: float = 0.05,
     draws: int = 999,
     seed: int = 0,
+    null: Any = None,
 ) -> SafetyTest:
     """Test of safe calibration (Sumler et al. 2025): is the model more confident than it may be?
 
@@ -156,11 +157,14 @@ def safe_calibration_test(
         Level of the test.
     draws, seed
         Of the resampling.
+    null
+        The values of ecd on drawn labels, where `drawn_null` was asked already.
     """
     if method == "resampling":
-        drawn = consistency_test(
-            y_true, y_prob, metric="ecd", alternative="greater", alpha=alpha, draws=draws, seed=seed
-        )
+        if null is None:
+            drawn = consistency_test(y_true, y_prob, metric="ecd", alpha=alpha, draws=draws, seed=seed)
+        else:
+            drawn = judged(float(ecd(y_true, y_prob)), null, "greater", alpha)
         return SafetyTest(value=drawn.value, p_value=drawn.p_value, reject=drawn.reject, method=method)
     if method != "asymptotic":
         raise InputError(f"method must be resampling or asymptotic; got {method!r:.40}", field="method")

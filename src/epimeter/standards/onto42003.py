@@ -195,7 +195,7 @@ def liability(
         return failure_rate(error.of_view(given.take(rows)), recall)
 
     value = rate(np.arange(given.n_rows))
-    drawn = np.array(replicates(draws, lambda r: rate(plan.draw(seed, r, given.n_rows, True, False)[1])))
+    drawn = np.array(replicates(draws, lambda group: [rate(plan.draw(seed, r, given.n_rows, True)[1]) for r in group]))
     low, high = (min(1.0, max(0.0, end)) for end in ends(value, drawn, level, "basic"))
     facts: dict[str, Any] = {}
     if baseline_failure_rate is not None:

@@ -12,6 +12,7 @@ flagged, and below ERS's threshold. All metrics of all replicates are then read 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 
 from epimeter.inference.bootstrap import ends, scheme
 from epimeter.inference.consistency import redrawn
-from epimeter.inference.draws import replicates
+from epimeter.inference.draws import count_bytes, replicates, words
 from epimeter.inference.spread import clopper_pearson
-from epimeter.inference.statistic import WORTH_COMPILING, Statistic
+from epimeter.inference.statistic import Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
 from epimeter.results import Interval
 from epimeter.standards.ers import DELTA
@@ -143,18 +144,26 @@ def _tables(totals: NDArray[np.int64], bins: int) -> Tables:
 def drawn_metrics(records: Sorted, plan: Plan) -> dict[str, Floats]:
     """The metrics of every replicate, by name."""
     n = len(records.prob)
-    compiled = plan.draws * n >= WORTH_COMPILING
-    drawing = scheme(n, None, None)
+    drawing, generator = scheme(n, None, None), words(plan.seed)
     layouts = {bins: _atoms(records, bins) for bins in {plan.ers_bins, plan.bins}}
     by_mass = plan.strategy == "equal_mass"
     steps, right = records.prob, records.right.astype(np.float64)
 
-    def one(replicate: int) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
-        counts, _ = drawing.draw(plan.seed, replicate, n, False, compiled)
-        mass = _mass_errors(counts, steps, right, plan.bins) if by_mass else (math.nan, math.nan)
-        return [atoms.totals(counts, compiled) for atoms in layouts.values()], mass
+    def some(group: range) -> Sequence[tuple[list[NDArray[np.int64]], tuple[float, float]]]:
+        counts = count_bytes(generator, group, n)
+        if counts is None:  # a row drawn more often than a byte can say
+            return [one(replicate) for replicate in group]
+        totals = [atoms.counted_totals(counts) for atoms in layouts.values()]
+        return [([total[place] for total in totals], errors(counts[place])) for place in range(len(group))]
 
-    answers = replicates(plan.draws, one, plan.threads)
+    def one(replicate: int) -> tuple[list[NDArray[np.int64]], tuple[float, float]]:
+        counts, _ = drawing.draw(plan.seed, replicate, n, False)
+        return [atoms.totals(counts) for atoms in layouts.values()], errors(counts)
+
+    def errors(counts: NDArray[Any]) -> tuple[float, float]:
+        return _mass_errors(counts.astype(np.int32), steps, right, plan.bins) if by_mass else (math.nan, math.nan)
+
+    answers = replicates(plan.draws, some, plan.threads)
     tables = {
         bins: _tables(np.stack([answer[0][place] for answer in answers]), bins) for place, bins in enumerate(layouts)
     }

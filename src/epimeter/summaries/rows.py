@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from epimeter.limits import BinCount
 from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.sorting import sorted_keys, unpacked
 from epimeter.views import Reading, View
 
 Floats = NDArray[np.float64]
@@ -127,39 +127,6 @@ class Ordered(_Keeps):
             return OrderedRows(*unpacked(sorted_keys(prob, view.true)), None)
         order = np.lexsort((view.weight, view.true, prob))
         return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
-
-
-def packed(prob: Floats, true: NDArray[Any]) -> NDArray[np.int64]:
-    """Confidence and outcome in one integer that sorts by confidence, then outcome.
-
-    The bits of a double in [0, 1] grow with it and leave the two highest bits free.
-    """
-    return ((prob + 0.0).view(np.int64) << 1) | true.astype(np.int64)  # + 0.0 turns -0.0 into 0.0
-
-
-def sorted_keys(prob: NDArray[Any], true: NDArray[Any]) -> NDArray[np.int64]:
-    """The packed rows in increasing order; many rows are sorted by compiled loops, to the same integers."""
-    if worth_sorting(len(prob)):
-        from epimeter.summaries import sorting
-
-        return sorting.sorted_keys(prob, true)
-    key = packed(prob.astype(np.float64, copy=False), true)
-    key.sort()
-    return key
-
-
-def worth_sorting(n_rows: int) -> bool:
-    """Whether compiled loops win on this many rows, their import included unless some call has paid for it."""
-    return n_rows >= (1 << 16 if "epimeter.summaries.sorting" in sys.modules else 1 << 20)
-
-
-def unpacked(key: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Confidence and outcome back from the integer."""
-    if worth_sorting(len(key)):
-        from epimeter.summaries import sorting
-
-        return sorting.unpacked(key)
-    return (key >> 1).view(np.float64), (key & 1).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.core import accepted, lib, read, write
 from epimeter.limits import AtLeast, Between, BinCount
-from epimeter.summaries import Rows, fast
+from epimeter.summaries import Rows
 from epimeter.summaries.cuts import mass_borders, whole_borders, width_index
 from epimeter.views import Binary
 
@@ -77,35 +78,20 @@ def pooled(prob: Floats, true: Integers, min_count: int, max_count: int) -> Inte
     if len(true) <= min_count:
         return np.array([len(true)])
     start = np.flatnonzero(np.append(True, prob[1:] != prob[:-1]))
-    runs = np.add.reduceat(true, start), np.diff(np.append(start, len(true)))
-    if fast.worth(len(true)):
-        from epimeter.metrics.bin import sweep_loops
-
-        return np.asarray(sweep_loops.pooled_sizes(*runs, min_count, max_count))
-    return pooled_sizes(*runs, min_count, max_count)
+    return pooled_sizes(np.add.reduceat(true, start), np.diff(np.append(start, len(true))), min_count, max_count)
 
 
 def pooled_sizes(ones: Integers, sizes: Integers, min_count: int, max_count: int) -> Integers:
-    """The stack of PAVA-BC (Matsubara et al. 2023, algorithm 1) over runs of equal confidences, more than min_count rows."""
-    # The last runs that together hold min_count rows are kept back.
-    pushed = int(np.searchsorted(np.cumsum(sizes), int(sizes.sum()) - min_count, side="right"))
-    blocks: list[tuple[int, int]] = []
-    for block in zip(ones[:pushed].tolist(), sizes[:pushed].tolist(), strict=True):
-        blocks.append(block)
-        while len(blocks) > 1:
-            (a, v), (b, w) = blocks[-2:]
-            if not (v + w <= min_count or (v + w <= max_count and a * w >= b * v)):
-                break
-            blocks[-2:] = [(a + b, v + w)]
-    found = [size for _, size in blocks]
-    # They are one block, joined to the one before it when both fit. The authors' code compares 2 min_count with
-    # max_count here, so that their last bin may exceed it.
-    rest = int(sizes[pushed:].sum())
-    if found and found[-1] + rest <= max_count:
-        found[-1] += rest
-    else:
-        found.append(rest)
-    return np.array(found)
+    """The stack of PAVA-BC (Matsubara et al. 2023, algorithm 1) over runs of equal confidences, more than min_count rows.
+
+    The last runs that together hold min_count rows are one block, joined to the one before it when both fit. The authors'
+    code compares 2 min_count with max_count here, so that their last bin may exceed it.
+    """
+    ones, sizes = np.ascontiguousarray(ones, np.int64), np.ascontiguousarray(sizes, np.int64)
+    pooled_ones, pooled = np.zeros(len(ones) + 1, np.int64), np.zeros(len(ones) + 1, np.int64)
+    runs, room = (read(ones), read(sizes), len(ones)), (write(pooled_ones), write(pooled), len(pooled))
+    most = min(max_count, int(sizes.sum()))  # nothing is larger than everything
+    return pooled[: accepted(lib.epi_pooled_sizes(*runs, min_count, most, *room))]
 
 
 def rejections(prob: Floats, true: Integers, sizes: Integers, alpha: float) -> int:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.core import accepted, lib, read, write
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast, Between
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
-from epimeter.summaries import Ordered, OrderedRows, fast
+from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
 
 Floats = NDArray[np.float64]
@@ -91,38 +92,19 @@ def random_interval_error(levels: Levels, k: int) -> float:
     alone = math.fsum(np.abs(residual[~shared]))
     home = np.floor(place[shared])
     columns = home.astype(np.int64), place[shared] - home, residual[shared]
-    if fast.worth(len(home)):
-        from epimeter.metrics.bin import sweep_loops
-
-        area = float(sweep_loops.shifted_error(*columns))
-    else:
-        area = shifted_error(*columns)
+    area = shifted_error(*columns)
     return (alone + area) / float(levels.weight.sum())
 
 
 def shifted_error(home: NDArray[np.int64], part: Floats, residual: Floats) -> float:
     """Integral over shifts r in [0, 1) of the sum over unit bins [j + r, j + 1 + r) of |residual in it|.
 
-    Level i stands at home + part. While r grows past `part`, bin `home` loses it and the bin below gains it, so a bin's
-    sum is constant between these events.
+    Level i stands at home + part, sorted. While r grows past `part`, bin `home` loses it and the bin below gains it, so a
+    bin's sum is constant between these events.
     """
-    if not len(home):
-        return 0.0
-    bin_ = np.concatenate([home, home - 1])
-    at = np.concatenate([part, part])
-    change = np.concatenate([-residual, residual])
-    leaves = np.concatenate([residual, np.zeros_like(residual)])
-    order = np.lexsort((at, bin_))
-    bin_, at, change, leaves = bin_[order], at[order], change[order], leaves[order]
-    first = np.concatenate([[True], bin_[1:] != bin_[:-1]])
-    starts = np.flatnonzero(first)
-    run = np.cumsum(first) - 1
-    begin = np.add.reduceat(leaves, starts)
-    grown = np.cumsum(change)
-    before = np.concatenate([[0.0], grown])[starts]
-    sums = begin[run] + (grown - before[run])
-    until = np.append(np.where(first[1:], 1.0, at[1:]), 1.0)
-    return math.fsum(at[starts] * np.abs(begin)) + math.fsum((until - at) * np.abs(sums))
+    area = np.zeros(1)
+    accepted(lib.epi_shifted_error(read(home), read(part), read(residual), len(home), write(area)))
+    return float(area[0])
 
 
 @metric(
@@ -149,43 +131,22 @@ def interval_ce(rows: OrderedRows) -> float:
     """Error of the best partition into intervals, when each interval also pays for its width."""
     levels = rows.levels
     columns = levels.prob, levels.weight, levels.residual
-    if len(levels.prob) >= MANY_LEVELS:
-        from epimeter.metrics.bin import sweep_loops
-
-        cost = float(sweep_loops.cheapest_partition(*columns))
-    else:
-        cost = cheapest_partition(*columns)
+    cost = cheapest_partition(*columns)
     return cost / float(levels.weight.sum())
 
 
-MANY_LEVELS = 1 << 12
-"""Distinct confidences from which the quadratic programme runs compiled."""
-
-
-def cheapest_partition(prob: Floats, weight: Floats, residual: Floats, step: int = 512) -> float:
+def cheapest_partition(prob: Floats, weight: Floats, residual: Floats) -> float:
     """Least sum over blocks of levels of |residual| + weight x width.
 
     cost(j) = min over l < j of cost(l) + |S_j - S_l| + (C_j - C_l)(u_j - u_{l+1}): the last block holds levels
-    l+1..j. Candidates are tried from the narrowest block on.
+    l+1..j. Candidates are tried from the narrowest block on, 64 at a time: a block of candidates is passed over when even its
+    narrowest and cheapest could not win, and all wider ones when they could be cut at no loss.
     """
-    mass, drift = np.append(0.0, np.cumsum(weight)), np.append(0.0, np.cumsum(residual))
-    cost = np.zeros(len(prob) + 1)
-    for j in range(1, len(prob) + 1):
-        best, high = math.inf, j
-        while high > 0:
-            low = max(0, high - step)
-            some = slice(low, high)
-            width = (mass[j] - mass[some]) * (prob[j - 1] - prob[some])
-            best = min(best, float((cost[some] + np.abs(drift[j] - drift[some]) + width).min()))
-            # A block that begins before `low` could be cut there: it costs at least
-            # cost(low) - |S_j - S_low| plus the width term of the block that begins one level earlier.
-            if low > 0:
-                wider = (mass[j] - mass[low - 1]) * (prob[j - 1] - prob[low - 1])
-                if cost[low] - abs(drift[j] - drift[low]) + wider >= best:
-                    break
-            high = low
-        cost[j] = best
-    return float(cost[-1])
+    n, cost = len(prob), np.zeros(1)
+    room = np.empty(3 * (n + 1) + 2 * (n // 64 + 1))
+    columns = read(prob), read(weight), read(residual)
+    accepted(lib.epi_cheapest_partition(*columns, n, write(room), len(room), write(cost)))
+    return float(cost[0])
 
 
 @metric(

@@ -17,8 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import accepted, lib, read, write
 from epimeter.errors import InputError
-from epimeter.summaries.rows import sorted_keys, unpacked, worth_sorting
+from epimeter.summaries.sorting import sorted_keys, unpacked
 from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
@@ -246,16 +247,25 @@ class Span:
     sigma: float
 
 
-def span(rows: Binary, ties: Ties) -> Span:
-    """The extremes of the walk; many rows are walked by a compiled loop, to the same integers."""
-    if ties == "group" and rows.weight is None and worth_sorting(rows.n_rows):
-        from epimeter.metrics.cumulative import hot
+def extremes(keys: NDArray[np.int64], scale: float) -> tuple[Any, Any, Any, float]:
+    """Highest and lowest point of the walk over sorted keys, C_0 = 0 included, its variance, the largest c(1 - c).
 
+    The points are in multiples of 2^-30 and 2^-60, the variance in those of `scale`.
+    """
+    points, largest = np.zeros((3, 2), np.int64), np.zeros(1)
+    parts = [write(point) for point in points]
+    accepted(lib.epi_walk_extremes(read(keys), len(keys), scale, *parts, 2, write(largest)))
+    return points[0], points[1], points[2], float(largest[0])
+
+
+def span(rows: Binary, ties: Ties) -> Span:
+    """The extremes of the walk; without weights one loop walks the sorted rows, to the integers of `Walk`."""
+    if ties == "group" and rows.weight is None:
         keys, scale = sorted_keys(rows.prob, rows.true), LARGE_SCALE
-        high, low, variance, largest = hot.extremes(keys, scale)
+        high, low, variance, largest = extremes(keys, scale)
         if largest < SMALL_VARIANCE:
             scale = float(power_of_two(np.asarray(largest)))
-            high, low, variance, _ = hot.extremes(keys, scale)
+            high, low, variance, _ = extremes(keys, scale)
         sigma = np.sqrt(joined(*variance) * scale) / rows.n_rows
         return Span(float(joined(*high)) / rows.n_rows, float(joined(*low)) / rows.n_rows, float(sigma))
     walk = Walk(steps_of(rows, ties))

@@ -2,9 +2,8 @@
 """Local regression (LOESS): at each point a polynomial fitted to its nearest samples with tricube weights.
 
 Fits are made at distinct confidences. A fit needs eight weighted moments of its window, five of the distance and three
-of the outcome; from them the value at the centre follows in closed form by orthogonal polynomials. Small problems add
-up the windows block by block in numpy; large ones read the moments off a tree (`loess_compiled`), because the tricube
-weight is a polynomial on either side of the centre.
+of the outcome; from them the value at the centre follows in closed form by orthogonal polynomials. The moments are read
+off a tree (`core/loess.c`), because the tricube weight is a polynomial on either side of the centre.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.curve.levels import are_whole
 from epimeter.summaries.rows import Levels
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CELLS = 1 << 19
-"""Point-sample pairs held in memory at a time."""
-ROOM = 256
-"""Most points that share a block of samples."""
-WORTH_COMPILING = 1 << 26
-"""Point-sample pairs from which the compiled tree wins, its loading included."""
+LEAF = 64
+"""Samples of a leaf of the tree."""
 UNSAFE = 1e-6
 """A variance that cancels to less than this share of its terms is not trusted; the window is then solved by SVD."""
 
@@ -81,12 +77,7 @@ def local_fits(levels: Levels, at: Floats, reach: Floats, degree: int) -> Floats
     wide = reach * (1 + TOUCH)  # samples at the very edge belong to the window, whatever rounding says
     low = np.searchsorted(levels.prob, np.nextafter(at - wide, -1.0))
     high = np.searchsorted(levels.prob, np.nextafter(at + wide, 2.0), side="right")
-    if len(at) * ROOM + int((high - low).sum()) >= WORTH_COMPILING:
-        from epimeter.metrics.curve import loess_compiled
-
-        distance, outcome = loess_compiled.window_moments(levels, at, reach, low, high)
-    else:
-        distance, outcome = window_moments(levels, at, reach, low, high)
+    distance, outcome = window_moments(levels, at, reach, low, high)
     fitted, safe = centre_values(distance, outcome, degree, faintest=1e-33 * float(levels.weight.sum()))
     for i in np.flatnonzero(~safe):
         window = slice(low[i], high[i])
@@ -97,25 +88,23 @@ def local_fits(levels: Levels, at: Floats, reach: Floats, degree: int) -> Floats
 
 
 def window_moments(levels: Levels, at: Floats, reach: Floats, low: Indices, high: Indices) -> tuple[Floats, Floats]:
-    """Sums over each window of w u^k (k to 4) and of w y u^k (k to 2), with u = (c_i - c)/h."""
-    distance, outcome = np.empty((len(at), 5)), np.empty((len(at), 3))
-    start = 0
-    while start < len(at):
-        width = int(high[start] - low[start]) + ROOM
-        block = slice(start, start + max(1, min(ROOM, CELLS // width)))
-        window = slice(int(low[block].min()), int(high[block].max()))
-        far = reach[block, None]
-        u = np.clip(levels.prob[window] - at[block, None], -far, far) / far  # beyond the window no weight is left
-        w = np.maximum(1 - np.abs(u) ** 3, 0.0) ** 3
-        columns = np.column_stack([levels.weight[window], levels.true[window]])
-        for power in range(5):
-            sums = w @ columns
-            distance[block, power] = sums[:, 0]
-            if power < 3:
-                outcome[block, power] = sums[:, 1]
-            w *= u
-        start = block.stop
-    return distance, outcome
+    """Sums over each window of w u^k (k to 4) and of w y u^k (k to 2), with u = (c_i - c)/h; see `core/loess.c`."""
+    prob, weight, true = (np.ascontiguousarray(c, np.float64) for c in (levels.prob, levels.weight, levels.true))
+    leaves = 1
+    while leaves * LEAF < len(prob):
+        leaves *= 2
+    nodes = [np.empty(2 * leaves), np.empty(2 * leaves), np.empty((2 * leaves, 14)), np.empty((2 * leaves, 12))]
+    columns = read(prob), read(weight), read(true), len(prob), leaves
+    accepted(lib.epi_loess_tree(*columns, *map(write, nodes), 2 * leaves))
+    places = [np.ascontiguousarray(c, np.int64) for c in (low, np.searchsorted(prob, at), high)]
+    points = [np.ascontiguousarray(c, np.float64) for c in (at, reach)]
+    sums = np.zeros((len(at), 8))
+    accepted(
+        lib.epi_loess_windows(
+            *columns, *map(read, nodes), 2 * leaves, *map(read, points), *map(read, places), write(sums), len(at)
+        )
+    )
+    return sums[:, :5], sums[:, 5:]
 
 
 def centre_values(distance: Floats, outcome: Floats, degree: int, faintest: float) -> tuple[Floats, NDArray[np.bool_]]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import accepted, lib, read, write
 from epimeter.errors import InputError
 from epimeter.metrics.kernel.bandwidth import median_gap, middle_ranks
+from epimeter.metrics.kernel.recursions import threads
 
 Floats = NDArray[np.float64]
 Distance = Literal["variation", "euclid"]
@@ -70,8 +73,6 @@ def _median_of_many(points: Floats, distance: Distance) -> float:
 
     0 when no bracket will do (many pairs at one distance), so that the median is sought in another way.
     """
-    from epimeter.metrics.kernel import loops
-
     n = len(points)
     ranks = [int(rank) for rank in middle_ranks(n * (n - 1) / 2)]
     some = points[np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)]
@@ -79,7 +80,7 @@ def _median_of_many(points: Floats, distance: Distance) -> float:
     low, high = 0.47, 0.53
     for _ in range(8):
         bracket = float(np.quantile(sample, low)), float(np.quantile(sample, high))
-        below, inside, held = loops.pair_tally(points, distance == "euclid", *bracket, COLLECTED)
+        below, inside, held = pair_tally(points, distance == "euclid", *bracket, COLLECTED)
         if inside > COLLECTED:  # aim again with what was counted
             middle = low + (high - low) * (ranks[0] - below) / inside
             reach = 0.4 * (high - low) * COLLECTED / inside
@@ -90,6 +91,37 @@ def _median_of_many(points: Floats, distance: Distance) -> float:
         else:
             low, high = max(0.0, 2 * low - high), min(1.0, 2 * high - low)
     return 0.0
+
+
+def gaps(left: Floats, right: Floats, squared: bool) -> Floats:
+    """The sums over coordinates of (left_i - right_j)^2, or of |left_i - right_j|, always in the order of the coordinates."""
+    left, turned = np.ascontiguousarray(left, np.float64), np.ascontiguousarray(right.T, np.float64)
+    made = np.empty((len(left), len(right)))
+    shape = len(right), left.shape[1], int(squared)
+    accepted(lib.epi_distances(read(left), len(left), read(turned), *shape, write(made), made.size))
+    return made
+
+
+def pair_tally(points: Floats, euclid: bool, low: float, high: float, room: int) -> tuple[int, int, Floats]:
+    """Number of pairs nearer than `low`, number in [low, high], and the distances of these unless they are too many."""
+    n, step = len(points), 64
+    scale = 1.0 if euclid else 2.0
+
+    def tally(start: int) -> tuple[int, int, Floats]:
+        block = gaps(points[start : start + step], points[start:], euclid)
+        if euclid:
+            np.sqrt(block, out=block)
+        held, counted = np.empty(min(room, block.size)), np.zeros(2, np.int64)
+        bracket = 1, scale * low, scale * high
+        accepted(lib.epi_count_gaps(read(block), *block.shape, *bracket, write(held), len(held), write(counted), 2))
+        below, inside = counted.tolist()
+        return below, inside, held[: min(inside, len(held))] / scale
+
+    with ThreadPoolExecutor(threads()) as pool:
+        parts = list(pool.map(tally, range(0, n, step)))
+    inside = sum(part[1] for part in parts)
+    found = np.concatenate([part[2] for part in parts]) if inside <= room else np.empty(0)
+    return sum(part[0] for part in parts), inside, found
 
 
 class _Ranked:

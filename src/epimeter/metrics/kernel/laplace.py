@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
-from epimeter.metrics.kernel.fast import laplace_form
+from epimeter.metrics.kernel.recursions import laplace_form
 from epimeter.metrics.kernel.sums import kernel_sums
 from epimeter.summaries import Ordered, OrderedRows
 

@@ -14,13 +14,11 @@ the maximum into transport along the line at cost d_i, creation and removal of m
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.metrics.kernel.fast import worth
+from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, OrderedRows
 
@@ -52,46 +50,20 @@ def best_bet(points: Floats, residual: Floats) -> float:
     if len(points) == 1:
         return abs(float(residual[0]))
     running, gap = np.cumsum(residual), np.diff(points)
-    if len(points) >= 1 << 14 or worth(len(points)):
-        from epimeter.metrics.kernel import loops
-
-        return loops.best_bet(running, gap)
-    lows, highs = _forward(running, gap)
-    return _backward(running, gap, lows, highs)
-
-
-def _forward(running: Floats, gap: Floats) -> tuple[list[float], list[float]]:
-    """Step 1, with the breakpoints in a sorted list."""
-    where, jump = [0.0], [2.0]
-    lows, highs = [], []
-    for total, step in zip(running[:-1].tolist(), gap.tolist(), strict=True):
-        place = bisect_left(where, -total)
-        where.insert(place, -total)
-        jump.insert(place, 2 * step)
-        for end in (0, -1):
-            left = step
-            while left > 0:
-                taken = min(left, jump[end])
-                left -= taken
-                jump[end] -= taken
-                if jump[end] <= 0:
-                    if len(where) == 1:  # rounding alone may empty the list; its total jump is 2
-                        jump[0] = 2.0
-                        break
-                    del where[end], jump[end]
-        lows.append(where[0])
-        highs.append(where[-1])
-    return lows, highs
-
-
-def _backward(running: Floats, gap: Floats, lows: list[float], highs: list[float]) -> float:
-    """Step 2."""
-    later = -float(running[-1])
-    cost = 0.0
-    for total, step, low, high in zip(
-        running[-2::-1].tolist(), gap[::-1].tolist(), reversed(lows), reversed(highs), strict=True
-    ):
-        here = min(max(later, low), high)
-        cost += abs(later - here) + step * abs(here + total)
-        later = here
-    return cost + abs(later)
+    values = np.append(-running[:-1], 0.0)  # the breakpoints: -R_i, and 0 to begin with
+    order = np.argsort(values)
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values))
+    sizes = [len(values)]
+    while sizes[-1] > 1 or len(sizes) == 1:
+        sizes.append((sizes[-1] + 63) >> 6)
+    offset = np.concatenate([[0], np.cumsum(sizes[1:])]).astype(np.int64)
+    tree, jump, cost = np.empty(offset[-1], np.uint64), np.empty(len(values)), np.zeros(1)
+    low, high = np.empty(len(gap), np.int64), np.empty(len(gap), np.int64)
+    accepted(
+        lib.epi_best_bet(
+            *(read(running), read(gap), read(rank), len(gap), read(values[order])),
+            *(write(jump), write(low), write(high), write(tree), read(offset), len(offset), write(cost)),
+        )
+    )
+    return float(cost[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -16,7 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.metrics.kernel.distances import WHOLE, Distance, distances, width_of
+from epimeter.metrics.kernel.distances import WHOLE, Distance, distances, gaps, width_of
+from epimeter.metrics.kernel.recursions import threads
 from epimeter.metrics.kernel.sums import kernel_sums
 from epimeter.views import Binary, View
 
@@ -123,13 +125,11 @@ class Pairs:
 
     def _upper_blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows of the matrix, each from its first row's diagonal entry to the right end."""
-        from epimeter.metrics.kernel import loops
-
         start = 0
         while start < self.n:
             rows = slice(start, min(self.n, start + max(1, BLOCK // (self.n - start))))
             block = self.residual[rows] @ self.residual[start:].T
-            loops.times_kernel(
+            times_kernel(
                 self.points[rows],
                 self.points[start:],
                 self.distance == "euclid",
@@ -139,6 +139,27 @@ class Pairs:
             )
             yield rows, block
             start = rows.stop
+
+
+def times_kernel(left: Floats, right: Floats, euclid: bool, gaussian: bool, width: float, block: Floats) -> None:
+    """Multiply block[i, j] by the kernel of left[i] and right[j]; threads share the rows."""
+    parts = threads()
+    cuts = [len(left) * part // parts for part in range(parts + 1)]
+
+    def fill(start: int, stop: int) -> None:
+        part = gaps(left[start:stop], right, euclid)
+        if euclid and not gaussian:
+            np.sqrt(part, out=part)
+        elif gaussian and not euclid:
+            np.square(part, out=part)
+        # Gaps hold the sum of sizes (twice the distance) or of squares (its square), or the root of that.
+        size = 1.0 if euclid else 0.5
+        part *= -0.5 * size**2 / width**2 if gaussian else -size / width
+        np.exp(part, out=part)
+        block[start:stop] *= part
+
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(fill, cuts[:-1], cuts[1:]))
 
 
 def _add_products(made: Floats, rows: slice, block: Floats, columns: Floats) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.errors import InputError
 from epimeter.limits import Above
-from epimeter.metrics.kernel import fast
+from epimeter.metrics.kernel import recursions
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, Rows
 from epimeter.summaries.rows import Levels
@@ -106,7 +106,7 @@ class Smoothed:
     def of_rows(cls, view: Binary, cells: int) -> Smoothed:
         """From unsorted rows by way of a grid of whole numbers."""
         shift = min(44, 61 - view.n_rows.bit_length())
-        moments = fast.cell_moments(view.true, view.prob, cells, shift).T.astype(np.float64)
+        moments = recursions.cell_moments(view.true, view.prob, cells, shift).T.astype(np.float64)
         return cls(cosine_means(moments, cells // 20) / (view.n_rows * 2.0**shift), _STEPS / cells)
 
     @classmethod

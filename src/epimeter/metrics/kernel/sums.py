@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.metrics.kernel import fast
+from epimeter.metrics.kernel.recursions import block_sums, decayed
 from epimeter.summaries.rows import Levels, OrderedRows
 
 Floats = NDArray[np.float64]
@@ -83,8 +83,8 @@ def _laplace(points: Floats, columns: Floats, at: Floats, width: float) -> Float
     from_right = np.where(right < len(points), np.exp(np.minimum(at - points[after], 0.0) / width), 0.0)
     mirrored = -points[::-1]
     for row, values in enumerate(columns):
-        forward = fast.decayed(points, values, width)
-        backward = fast.decayed(mirrored, values[::-1].copy(), width)[::-1]
+        forward = decayed(points, values, width)
+        backward = decayed(mirrored, values[::-1].copy(), width)[::-1]
         sums[row] = from_left * forward[left] + from_right * backward[after]
     return sums
 
@@ -152,7 +152,7 @@ def window_moments(points: Floats, columns: Floats, at: Floats, width: float, de
     home, ends = number[starts], np.append(starts[1:], len(points))
     place = points / width - number - 0.5
     powers = place ** np.arange(degree + 1)[:, None]
-    prefix = fast.block_sums(columns[:, None, :] * powers, starts)
+    prefix = block_sums(columns[:, None, :] * powers, starts)
     low = np.searchsorted(points, at - width, side="right")
     high = np.searchsorted(points, at + width, side="left")
     block = np.floor(at / width)

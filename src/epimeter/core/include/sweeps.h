@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sweeps over sorted confidences: shifted bins, the cheapest partition, pooled neighbours. */
+#pragma once
+#include <stdint.h>
+
+/* Integral over shifts of the sum over unit bins of |residual in it|; level i stands at home + part. */
+int epi_shifted_error(const int64_t *home, const double *part, const double *residual, int64_t n, double *area);
+
+/* The least cost of cutting n levels into intervals. `room` holds 3 (n + 1) + 2 (n / 64 + 1) doubles. */
+int epi_cheapest_partition(const double *prob, const double *weight, const double *residual, int64_t n, double *room,
+                           int64_t n_room, double *cost);
+
+/* Sizes of the blocks of PAVA-BC over n runs of equal confidences; how many there are, or -1. `ones` and `sizes` hold n + 1 each. */
+int64_t epi_pooled_sizes(const int64_t *run_ones, const int64_t *run_sizes, int64_t n, int64_t min_count, int64_t max_count,
+                         int64_t *ones, int64_t *sizes, int64_t n_room);
