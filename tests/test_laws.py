@@ -139,10 +139,3 @@ def test_samples_hold_what_the_laws_need():
     names = [sample.name for sample in SAMPLES]
     assert names == ["spread", "ties", "few values", "classes", "perfect", "wrong", "one row"]
     assert len(np.unique(SAMPLES[1].y_prob)) < len(SAMPLES[1].y_prob)
-
-
-def test_no_two_metrics_answer_to_one_name():
-    owners = {}
-    for metric in catalogue().values():
-        for name in (metric.name, *metric.card.aliases):
-            assert owners.setdefault(name.casefold(), metric.name) == metric.name, name

@@ -12,14 +12,15 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from epimeter.errors import InputError, OrderWarning, UnknownMetricError
-from epimeter.parameters import Parameter, check, documented, parameters_of
+from epimeter.parameters import Parameter, check, documented, in_our_words, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
 from epimeter.views import View, view
@@ -53,6 +54,7 @@ class Card:
     simulated: str = ""
     """Where simulations found its test off its level, or its interval off its coverage, with the figures."""
     aliases: tuple[str, ...] = ()
+    """Other names in print and in other packages; `find` knows them."""
     needs: tuple[str, ...] = ()
     """Columns it cannot do without, besides y_true and y_prob: `features`, `groups`."""
     takes: tuple[str, ...] = ()
@@ -123,6 +125,7 @@ class Metric(Generic[R]):
         ``interval=True``, the word of a method, or a dict of options puts an interval beside the value; see
         `epimeter.inference.interval`.
         """
+        choices = in_our_words(self.name, self.parameters, choices)
         wanted = choices.pop("interval", None)
         if wanted is not None and wanted is not False:
             # The room of intervals lies to the right of this one: it is asked by name.
@@ -160,6 +163,7 @@ class Metric(Generic[R]):
         """Checked parameters, parted into the recipe they choose and those that read its summary."""
         assert self.reads is not None
         columns = ("sample_weight", *self.card.needs, *self.card.takes)
+        choices = in_our_words(self.name, self.parameters, choices)
         choices = check(self.name, self.parameters, choices, extra=columns)
         chosen = self.reads.choices()
         recipe = self.reads.choosing(**{name: value for name, value in choices.items() if name in chosen})
@@ -271,21 +275,44 @@ def catalogue(family: str | None = None) -> dict[str, Metric[Any]]:
 
 
 def find(name: str) -> Metric[Any]:
-    """The metric of that name, or of that alias."""
+    """The metric of that id, title or alias; case, hyphens, spaces and underscores do not matter.
+
+    An id comes before all other names; another name that two metrics share is refused with both.
+    """
     _load()
     if name in _CATALOGUE:
         return _CATALOGUE[name]
-    folded = name.casefold()
-    for candidate in _CATALOGUE.values():
-        if folded in (alias.casefold() for alias in candidate.card.aliases):
-            return candidate
-    near = difflib.get_close_matches(folded, _names(), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    word = folded(name)
+    for metric in _CATALOGUE.values():
+        if word == folded(metric.name):
+            return metric
+    known = _other_names()
+    owners = known.get(word, [])
+    if len(owners) == 1:
+        return _CATALOGUE[owners[0]]
+    if owners:
+        titles = " or ".join(f"{owner} ({_CATALOGUE[owner].card.title})" for owner in owners)
+        raise UnknownMetricError(f"{name!r} is the name of several metrics: {titles}; say which by its id", field=name)
+    near = difflib.get_close_matches(word, [*map(folded, _CATALOGUE), *known], n=1)
+    ids = {folded(each): [each] for each in _CATALOGUE}
+    hint = f"; did you mean {' or '.join(map(repr, ids.get(near[0]) or known[near[0]]))}?" if near else ";"
     raise UnknownMetricError(f"no metric is called {name!r}{hint} `epimeter metrics` lists all", field=name)
 
 
-def _names() -> Iterable[str]:
-    return list(_CATALOGUE)
+def folded(name: str) -> str:
+    """A name without what people write differently: case, hyphens, spaces, underscores."""
+    return re.sub(r"[\W_]+", "", name.casefold().replace("@", "at"))
+
+
+def _other_names() -> dict[str, list[str]]:
+    """Ids by folded title and alias; an alias with a remark, as in "TCE (Matsubara)", is one without it too."""
+    owners: dict[str, list[str]] = {}
+    for metric in _CATALOGUE.values():
+        aliases = metric.card.aliases
+        bare = [alias.partition("(")[0] for alias in aliases if "(" in alias.rstrip(")")]
+        for word in {folded(name) for name in (metric.card.title, *aliases, *bare)} - {""}:
+            owners.setdefault(word, []).append(metric.name)
+    return owners
 
 
 def _load() -> None:

@@ -175,3 +175,23 @@ def check(
         if parameter.required and name not in choices:
             raise InputError(f"{metric} needs {name}=…; it has no default. {parameter.meaning}", field=name)
     return {name: known[name].settled(value) for name, value in choices.items()}
+
+
+BINNINGS = {"uniform": ("width", "equal_width"), "quantile": ("mass", "equal_mass")}
+"""scikit-learn's words for how bins are cut, and ours."""
+
+
+def in_our_words(metric: str, known: Mapping[str, Parameter], choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices with scikit-learn's `n_bins` and `strategy` as `bins` and `binning`; both at once are refused."""
+    made = dict(choices)
+    for theirs, ours in (("n_bins", "bins"), ("strategy", "binning")):
+        if theirs not in made or theirs in known or ours not in known:
+            continue
+        if ours in made:
+            raise InputError(f"{theirs} and {ours} of {metric} are the same; pass one of them", field=theirs)
+        made[ours] = made.pop(theirs)
+    for name in ("binning", "strategy"):
+        if name in known and isinstance(made.get(name), str):
+            allowed = [word for word in BINNINGS.get(made[name], ()) if word in known[name].words]
+            made[name] = allowed[0] if allowed else made[name]
+    return made

@@ -171,7 +171,12 @@ def _relabelled(given: View, label: NDArray[np.int64], rows: Any) -> View:
     pitfalls="With resample=True, as published, the test is only approximate and wrong for metrics that react to ties: keep "
     "the predictions (the default) for a test that is valid at every N. A small p-value says that the model is not "
     "perfectly calibrated, not that the error matters.",
-    aliases=("consistency resampling", "consistency sampling"),
+    aliases=(
+        "consistency resampling",
+        "consistency sampling",
+        "Monte-Carlo test of perfect calibration (consistency resampling)",
+        "parametric bootstrap test of calibration",
+    ),
 )
 def consistency_test(
     y_true: Any,

@@ -93,7 +93,11 @@ class Nest:
     test="resampling",
     pitfalls="With resample=True and statistic=ece, as published, a perfectly calibrated model is rejected almost always: at "
     "fine scales duplicates share a bin. Keep the predictions (the default). t_cal is the deterministic form for dpe.",
-    aliases=("adaptive T-Cal",),
+    aliases=(
+        "adaptive T-Cal",
+        "Multi-scale binning test (T-Cal scheme) for DPE, ECE or MCE",
+        "T-Cal adaptive binning",
+    ),
     simulated="At 5 % and N = 1,000 it rejected, of 2,000 calibrated data sets, 2.6 % (dpe), 2.2 % (ece) and 0.9 % (mce) "
     "with bonferroni: conservative; with minp 2.6 % (dpe, conservative), 3.5 % (ece) and 4.2 % (mce).",
 )

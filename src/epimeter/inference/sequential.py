@@ -270,7 +270,14 @@ def _bin_ratios(prob: Floats, true: Floats, counts: NDArray[np.int64], sums: Flo
     test="asymptotic",
     pitfalls="Rows must be in time order and each outcome known before the next forecast is judged; with overlapping horizons "
     "the product is not valid. Simulated false alarms at alpha = 0.05: 4.3 % cox_mixture, 4.0 % bins, 3.0 % average.",
-    aliases=("e-value", "e-process", "test martingale", "safe test"),
+    aliases=(
+        "e-value",
+        "e-process",
+        "test martingale",
+        "safe test",
+        "Anytime-valid test of calibration (e-process)",
+        "betting",
+    ),
 )
 def sequential_calibration_test(
     y_true: Any,

@@ -12,6 +12,7 @@ import numpy as np
 import epimeter
 from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.parameters import in_our_words
 from epimeter.report.cautions import cautions
 from epimeter.report.certainty import Intervals, Wanted, biased, evidence, surrounded
 from epimeter.report.measurement import Measurement, Report
@@ -194,9 +195,9 @@ def _chosen(metrics: str | Iterable[str] | None, given: View) -> list[Metric[Any
 
 
 def _check_choices(named: Iterable[Metric[Any]], choices: Mapping[str, Any]) -> None:
-    known = {name for metric in named for name in metric.parameters}
+    known = [(metric.parameters, in_our_words(metric.name, metric.parameters, choices)) for metric in named]
     for name in choices:
-        if name not in known:
+        if not any(name in parameters or name not in translated for parameters, translated in known):
             raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
 
 
@@ -211,7 +212,8 @@ def _plan(
     for metric in named:
         reason = _obstacle(metric, given, everything)
         if reason is None:
-            plan.append((metric, *metric.settle({k: v for k, v in choices.items() if k in metric.parameters})))
+            chosen = in_our_words(metric.name, metric.parameters, choices)
+            plan.append((metric, *metric.settle({k: v for k, v in chosen.items() if k in metric.parameters})))
         elif everything:
             left_out[metric.name] = reason
         else:

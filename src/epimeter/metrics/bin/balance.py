@@ -98,6 +98,7 @@ class LabelledBins(Bins):
     matrix="reduced to its top label; the class shares are those of the K true labels",
     pitfalls="Equal classes make it ece, a single class the plain mean over the filled bins: two data sets with other "
     "class shares are weighed differently. Shares its short name with the interval calibration error.",
+    aliases=("ICE (Guilbert)",),
 )
 def imbalanced_ce(bins: LabelledTotals) -> float:
     """Mean gap in which thin bins count the more, the less balanced the classes are."""
@@ -128,7 +129,11 @@ class Areas(Result):
     source="Hagopian et al. 2023",
     pitfalls="The total is ece only when bars are weighted by their rows (measure=mass); the area one sees in a "
     "reliability diagram (measure=line) weighs by width, and is 0 when a single bin is filled.",
-    aliases=("area_between_curves", "above/below_ece"),
+    aliases=(
+        "area_between_curves",
+        "above/below_ece",
+        "integrated calibration error (Hagopian)",
+    ),
 )
 def abc(bins: BinTotals, *, measure: Literal["mass", "line"] = "mass") -> Areas:
     """Under-confidence and over-confidence apart: area above and below the diagonal of a reliability diagram.

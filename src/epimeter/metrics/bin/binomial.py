@@ -35,7 +35,7 @@ Integers = NDArray[np.int64]
     pitfalls="The authors give a percentage, here it is a fraction. A calibrated model scores about alpha, not 0. Sample "
     "weights have no meaning in an exact test and are refused. Print starts from single rows; here equal confidences are "
     "one block from the start.",
-    aliases=("tce_matsubara",),
+    aliases=("TCE (Matsubara)",),
 )
 def test_based_ce(
     view: Binary,

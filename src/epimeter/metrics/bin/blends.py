@@ -116,6 +116,7 @@ def wcr(view: Multiclass) -> float:
     source="Gebel 2009 (thesis); Lane 2025 s4.14 eq 62",
     matrix="class probabilities; a vector p is read as 1 - p, p",
     pitfalls="The Brier score holds accuracy too, so a calibrated model that knows little scores low.",
+    aliases=("Cal",),
 )
 def gebel_cal(view: Multiclass) -> float:
     """Geometric mean of the well-calibration ratio and of one minus the root of the Brier score."""

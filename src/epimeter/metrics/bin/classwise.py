@@ -108,7 +108,10 @@ def cece(bins: BinTotals) -> float:
     matrix=ONE_AGAINST_REST,
     pitfalls="The review prints the root inside the sum over the classes (root=inner); Kumar et al. and their code take "
     "it once outside, which is never smaller for equal weights. Not the maximum calibration error, also called MCE.",
-    aliases=("weighted_class-wise_l_p_error",),
+    aliases=(
+        "weighted_class-wise_l_p_error",
+        "MCE (Kumar)",
+    ),
 )
 def marginal_ce(
     bins: BinTotals, *, weights: Any = None, norm: Norm = 2.0, root: Literal["outer", "inner"] = "outer"
@@ -177,7 +180,12 @@ class MassBins(GivenBins):
     matrix=GIVEN_CLASSES,
     pitfalls="Cuts through equal confidences depend on the order of the rows; some peers merge ties instead. netcal's "
     "ACE is another metric: the plain mean over equal-width bins (rbece with min_count=1).",
-    aliases=("ece-em", "equal-mass_ece", "quantile-binned_ece"),
+    aliases=(
+        "ece-em",
+        "equal-mass_ece",
+        "quantile-binned_ece",
+        "adaptive_ece",
+    ),
 )
 def ace(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     """Calibration error over bins of equal counts, averaged over the classes.

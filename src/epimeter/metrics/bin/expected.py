@@ -57,7 +57,13 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     "opposite sign inside a bin cancel, and the value depends on the number of bins. Equal-mass cuts through equal "
     "confidences depend on the order of the rows. Peers that close bins on the right differ on confidences that "
     "lie exactly on an edge.",
-    aliases=("ece-ew", "estimated_calibration_error", "empirical_calibration_error"),
+    aliases=(
+        "ece-ew",
+        "estimated_calibration_error",
+        "empirical_calibration_error",
+        "mean absolute calibration error",
+        "calibration_error",
+    ),
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000. They are for the error of the population, "
     "to which chance adds nothing, so that the value itself can lie above them.",
 )
@@ -77,7 +83,14 @@ def ece(bins: BinTotals) -> float:
     where=BIN_SYMBOLS | {"p": "parameter norm"},
     source="Kumar et al. 2019 NeurIPS; Hendrycks et al. 2019 ICLR (norm 2); Lane 2025 s4.3 eq 29",
     pitfalls="Biased upwards on finite data, the more the higher the norm (see drmsce). norm=1 is ece, norm=inf is mce.",
-    aliases=("l_p-ece", "mean_calibration_error", "rmsce", "root_mean_square_calibration_error"),
+    aliases=(
+        "l_p-ece",
+        "mean_calibration_error",
+        "rmsce",
+        "root_mean_square_calibration_error",
+        "RMSCE (norm=2)",
+        "rms_calibration_error",
+    ),
     simulated="Nominal 95 % intervals with norm=2 cover 94 to 98 % for N from 500 to 10,000.",
 )
 def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
@@ -180,7 +193,11 @@ class TopBins(Bins):
     matrix="reduced to its top label; a vector p is read as 1 - p, p, so its confidence is max(p, 1 - p)",
     pitfalls="Says nothing about the probabilities of the other classes (see classwise_ece). Of a vector it differs "
     "from ece, which takes p as it is. Not the test-based calibration error, also called TCE.",
-    aliases=("confidence-ece", "top-label_ece"),
+    aliases=(
+        "confidence-ece",
+        "top-label_ece",
+        "TCE",
+    ),
 )
 def top_label_ce(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     """How far the confidence in the predicted class is from how often that class is right.

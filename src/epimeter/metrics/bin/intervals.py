@@ -35,7 +35,10 @@ INTERVALS = "Błasiok, Gopalan, Hu and Nakkiran 2023 STOC"
     source=f"{INTERVALS}; Lane 2025 s4.7 eq 41",
     pitfalls="The average over random shifts is integrated exactly here; peers draw a hundred shifts. Lane's eq 41 takes "
     "the absolute value of every residual, which leaves nothing to cancel inside a bin; the authors take it of the sum.",
-    aliases=("rintce",),
+    aliases=(
+        "rintce",
+        "Random interval calibration error, integrated exactly",
+    ),
 )
 def rice(rows: OrderedRows, *, k: Annotated[int, AtLeast(0)] = 3) -> float:
     """Expected calibration error with bins of one width, averaged over all shifts of the bins.
@@ -125,7 +128,11 @@ def shifted_error(home: NDArray[np.int64], part: Floats, residual: Floats) -> fl
     source=f"{INTERVALS}; Lane 2025 s4.7 (text only)",
     pitfalls="Exact, by dynamic programming. It is a minimum over partitions, not an average over widths as the review "
     "says. Equal confidences are never cut apart.",
-    aliases=("intce",),
+    aliases=(
+        "intce",
+        "Interval calibration error, exact",
+        "ICE (interval)",
+    ),
 )
 def interval_ce(rows: OrderedRows) -> float:
     """Error of the best partition into intervals, when each interval also pays for its width."""
@@ -162,6 +169,7 @@ def cheapest_partition(prob: Floats, weight: Floats, residual: Floats) -> float:
     source="Rossellini et al. 2025",
     pitfalls="Not the maximum calibration error over intervals: it is not divided by the interval's share of the rows. It "
     "equals the unscaled Kuiper statistic of the cumulative family.",
+    aliases=("CCE",),
 )
 def cutoff_ce(rows: OrderedRows) -> float:
     """Largest error that any interval of confidences hides, as a share of all rows."""

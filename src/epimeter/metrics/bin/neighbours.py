@@ -33,7 +33,11 @@ Floats = NDArray[np.float64]
     weighted=False,
     pitfalls="With within=point even a calibrated model scores above 0, because confidences vary inside a window. Rows of "
     "one confidence have the mean of their outcomes. Sample weights are refused: windows hold a number of rows.",
-    aliases=("cal",),
+    aliases=(
+        "cal",
+        "CalBin, overlapping bins",
+        "CAL (within='mean')",
+    ),
 )
 def calbin(
     view: Binary,

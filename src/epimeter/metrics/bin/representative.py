@@ -65,7 +65,10 @@ def ordered_sum(values: Floats) -> float:
     source="Sanders 1963; Murphy 1973; Hagopian et al. 2023",
     pitfalls="Differs from the Brier score by what the confidences vary inside the bins, so it changes with the bins. "
     "Its best value is not 0: outcomes vary.",
-    aliases=("sanders-modified_brier_score",),
+    aliases=(
+        "sanders-modified_brier_score",
+        "Murphy's Brier score",
+    ),
 )
 def smbs(bins: BinTotals) -> float:
     """Brier score with each confidence replaced by the mean of its bin."""
@@ -89,7 +92,10 @@ def smbs(bins: BinTotals) -> float:
     pitfalls="An upper bound, above 0 for a perfect model. Print omits the formula; this one is a proven bound, for "
     "rounding costs mean|c - v| and the rounded forecast is off by its own ECE. Without slack and with the mean it is "
     "ece.",
-    aliases=("distance_from_calibration_error",),
+    aliases=(
+        "distance_from_calibration_error",
+        "Binned estimate of the distance from calibration",
+    ),
 )
 def dce(
     view: Binary,

@@ -68,7 +68,10 @@ MANY_BINS = 10
     source="Lee, Huang, Hassani and Dobriban 2023 JMLR 24; Lane 2025 s4.12 eq 56",
     pitfalls="Its mean is 0 for a calibrated model, so it can be negative. Off calibration it is shrunk, because it divides by "
     "n_b and not n_b - 1 (see l2_ece_ci). It estimates the square of the error.",
-    aliases=("t-cal_statistic",),
+    aliases=(
+        "t-cal_statistic",
+        "Debiased plug-in estimator of squared l2-ECE",
+    ),
 )
 def dpe(bins: MomentTotals) -> float:
     """Squared gap of the bins, less what chance alone would give."""
@@ -102,7 +105,11 @@ def dpe(bins: MomentTotals) -> float:
     "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there. Where most bins are empty the "
     "published bounds cover too little (82 % for a constant 0.6 that is right in 62 % of 1,000 rows): with fewer than 10 "
     "filled bins, and not all of them, the non-central chi-squared law gives them.",
-    aliases=("sun_interval",),
+    aliases=(
+        "sun_interval",
+        "Confidence interval for squared l2-ECE",
+        "debiased l2-ECE interval",
+    ),
     simulated="Its own 95 % intervals cover 95 to 96 % where the error is clear, and 99 to 100 % at and near perfect "
     "calibration: conservative. Its test rejected 5.1 % of 2,000 calibrated data sets at 5 %, N = 1,000.",
 )

@@ -125,7 +125,13 @@ def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "g
     matrix=REDUCED,
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.2533 on average, not 0. Others break ties at random "
     "or by an unstable sort; here equal confidences are one step. " + WEIGHTS,
-    aliases=("ks_error", "kolmogorov_smirnov_calibration_error"),
+    aliases=(
+        "ks_error",
+        "kolmogorov_smirnov_calibration_error",
+        "ks",
+        "ks_calibration",
+        "kolmogorov_smirnov",
+    ),
     simulated="Nominal 95 % intervals cover 92 to 97 % for N from 500 to 10,000 (300 data sets a cell).",
 )
 def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
@@ -163,7 +169,13 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
     "Lane 2025 s6.1 eq 93 and 94",
     matrix=REDUCED,
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.5958 on average, not 0. " + WEIGHTS,
-    aliases=("kuiper_calibration_error", "ecce"),
+    aliases=(
+        "kuiper_calibration_error",
+        "ecce",
+        "kuiper",
+        "kuiper_calibration",
+        "ecce_kuiper",
+    ),
     simulated="Nominal 95 % intervals cover 93 to 98 % for N from 500 to 10,000, but 90 % where the error is one to three "
     "standard errors, with N = 10,000 (300 data sets a cell).",
 )

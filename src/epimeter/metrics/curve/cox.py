@@ -71,7 +71,13 @@ class CoxFit(Result):
     pitfalls="An intercept below 0 means predictions too high (print has it reversed); a slope below 1 predictions too "
     "extreme. The intercept beside a free slope is not calibration in the large: read intercept_in_the_large for that. "
     "Confidences of 0 and 1 take part at a logit of 27.6; R's val.prob drops them.",
-    aliases=("calibration_intercept_and_slope", "weak_calibration", "logistic_recalibration"),
+    aliases=(
+        "calibration_intercept_and_slope",
+        "calibration_slope",
+        "calibration_intercept",
+        "weak_calibration",
+        "logistic_recalibration",
+    ),
 )
 def cis(rows: OrderedRows) -> CoxFit:
     """Intercept and slope of the outcome's log odds against the stated ones: 0 and 1 when calibrated."""

@@ -52,7 +52,12 @@ def needs_detections(found: Matched, name: str) -> None:
     pitfalls="Every filled bin counts the same, however few detections it holds. The review divides by all bins, "
     "which would count an empty one as perfect; we divide by the filled ones, as the original does. Not the "
     "adaptive error that is also called ACE.",
-    aliases=("D-ACE", "average_calibration_error_of_detections"),
+    aliases=(
+        "D-ACE",
+        "average_calibration_error_of_detections",
+        "ACE",
+        "average calibration error",
+    ),
 )
 def detection_ace(
     truth_image: Any,

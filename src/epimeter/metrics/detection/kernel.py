@@ -221,7 +221,11 @@ def kernel_error(score: Floats, target: Floats, bandwidth: float | str) -> float
     pitfalls="The review swaps the kernel's arguments: centres are the other scores. The authors' search divides "
     "the density by h once more and so picks the smallest bandwidth; we maximise the true likelihood. A single "
     "score of exactly 0 or 1 makes that likelihood 0 for every bandwidth, and the smallest is taken.",
-    aliases=("L1CBOD", "ECE-KDE for detection"),
+    aliases=(
+        "L1CBOD",
+        "ECE-KDE for detection",
+        "CE of a binary object detector",
+    ),
 )
 def l1cbod(
     truth_image: Any,

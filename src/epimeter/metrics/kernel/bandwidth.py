@@ -47,7 +47,12 @@ Bandwidth = Annotated[float, Above(0)] | Rule
     pitfalls="Many ties favour tiny bandwidths under loo, and normal or silverman give 0 when (half of) the "
     "confidences are equal: pass a number then. The code of the paper behind loo subtracts log h once too often, "
     "which drives it to the smallest value of the grid.",
-    aliases=("normal rule of thumb", "median heuristic", "cross-validation bandwidth"),
+    aliases=(
+        "normal rule of thumb",
+        "median heuristic",
+        "cross-validation bandwidth",
+        "leave-one-out likelihood bandwidth",
+    ),
 )
 def kernel_bandwidth(
     view: View,

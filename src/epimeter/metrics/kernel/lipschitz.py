@@ -37,7 +37,11 @@ Floats = NDArray[np.float64]
     source="Kakade and Foster 2008; Błasiok, Gopalan, Hu and Nakkiran 2023 STOC; Lane 2025 s5.6 eq 82",
     pitfalls="Unsigned: the review's range [-1, 1] cannot occur, since z = 0 is allowed. Not SmoothECE (smece), nor the "
     "kernel regression error (sece).",
-    aliases=("smce", "weak calibration error"),
+    aliases=(
+        "smce",
+        "weak calibration error",
+        "SCE",
+    ),
 )
 def smooth_ce(rows: OrderedRows) -> float:
     """Largest mean gain of a bounded 1-Lipschitz bet on the residuals: within a square of the distance to calibration."""

@@ -59,6 +59,7 @@ class NeighbourTest(Result):
     matrix="used whole",
     pitfalls="The paper draws artificial labels and is random by construction; this is its exact mean, with the exact "
     "null variance. With tied predictions the neighbours depend on the order of the rows. Takes no weights.",
+    aliases=("expected conditional mean MMD",),
 )
 def ecmmd(
     view: View,

@@ -68,7 +68,10 @@ class CombinedExperts(Result):
     pitfalls="Without features the clusters share a confidence but not a true probability, and the map then estimates 1 "
     "whatever the data: pass features. The narrow default calibration_bandwidth suits large samples only. "
     "Takes no weights: clusters count rows.",
-    aliases=("local reliability",),
+    aliases=(
+        "local reliability",
+        "r(c)",
+    ),
 )
 def reliability_map(
     view: Binary,

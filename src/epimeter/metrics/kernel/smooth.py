@@ -63,6 +63,7 @@ _TERMS = 3.1
     "Lane 2025 s5.2 eq 66",
     pitfalls="The authors' package loses half the mass of samples at exactly 0 or 1, which moved the value by 4 % where "
     "a tenth of the samples lie there; here they count in full. Not sece, which is a kernel regression.",
+    aliases=("Smooth ECE (SmoothECE)",),
 )
 def smece(view: Binary, *, bandwidth: Annotated[float, Above(0)] | None = None) -> float:
     """Calibration error smoothed at its own scale: free of bins and of a bandwidth to choose.

@@ -104,7 +104,10 @@ def skce_b(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKer
     matrix=CANONICAL,
     pitfalls="May be negative: it is unbiased. Beyond 3,000 rows the p-value rests on the leading eigenvalues and treats "
     "the others as normal. Takes no weights: the law of the statistic needs independent rows.",
-    aliases=("skce-uq",),
+    aliases=(
+        "skce-uq",
+        "Squared kernel calibration error, unbiased quadratic, with test",
+    ),
 )
 def skce_uq(
     view: View,
@@ -165,7 +168,10 @@ def kernel_test(pairs: Pairs, method: str, draws: int, seed: int) -> KernelTest:
     matrix=CANONICAL,
     pitfalls="Pairs rows 0 and 1, 2 and 3, ...: the value depends on the order of the rows and sorted rows give nonsense. "
     "Prefer skce_uq, which uses every pair. Print has the root of n on the wrong side of the fraction.",
-    aliases=("skce-ul",),
+    aliases=(
+        "skce-ul",
+        "Squared kernel calibration error, unbiased linear, with test",
+    ),
 )
 def skce_ul(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKernel = "laplace") -> LinearKernelTest:
     """Unbiased squared kernel calibration error from disjoint pairs of consecutive rows.

@@ -56,7 +56,11 @@ def row_absolute_errors(view: View) -> Floats:
     matrix=OVER_ENTRIES,
     pitfalls="Not proper: the best forecast is 0 or 1, whatever the truth. It is the total variation "
     "distance for two classes only; for K classes that is K/2 times as large.",
-    aliases=("mean_absolute_error", "l1_error"),
+    aliases=(
+        "mean_absolute_error",
+        "l1_error",
+        "mad",
+    ),
 )
 def mae(mean: Mean) -> float:
     """Mean distance between forecast and outcome."""

@@ -58,6 +58,7 @@ def log_losses(view: View, *, eps: Clip = 0.0) -> Floats:
         "logarithmic_score",
         "logistic_loss",
         "predictive_deviance",
+        "neg_log_likelihood",
     ),
 )
 def nll(mean: Mean, *, per_class: bool = False) -> float:

@@ -70,7 +70,10 @@ def from_centre(values: Floats, centre: Floats) -> Floats:
     "are not repetitions here: the variance goes with their squares, as it must for rows that were drawn "
     "once. The matrix form is an extension of the published one.",
     copies=False,
-    aliases=("spiegelhalter_test",),
+    aliases=(
+        "spiegelhalter_test",
+        "spiegelhalter",
+    ),
 )
 def spiegelhalter_z(sums: Sums) -> SpiegelhalterTest:
     """Test of calibration by the Brier score: above 0 over-confident, below 0 under-confident."""

@@ -111,7 +111,10 @@ def eo_ratio(sums: Sums) -> float:
     source="Riley et al. 2016, BMJ 353; Lane 2025 s3.5",
     matrix=RATIO_MATRIX,
     pitfalls=CANCELLING + " Infinite when nothing was expected and something happened.",
-    aliases=("oe",),
+    aliases=(
+        "oe",
+        "copc",
+    ),
 )
 def oe_ratio(sums: Sums) -> float:
     """Events seen for each event announced: below 1 over-confident, above 1 under-confident."""
