@@ -68,7 +68,8 @@ class Card:
     matrix: str = "reduced to its top label"
     """What an (N, K) matrix means to it."""
     proper: Literal["strictly", "yes", "no", "unknown"] = "no"
-    test: Literal["asymptotic", "resampling"] | None = None
+    test: Literal["asymptotic", "exact", "resampling"] | None = None
+    """How calibration is tested with it: by its own law, or by drawing (`consistency_test`); None: no test is published."""
     cost: Literal["linear", "quadratic"] = "linear"
     """How the time grows with the rows, logarithms aside."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from epimeter.card import Metric, catalogue
-from epimeter.schema import described
+from epimeter.schema import COSTS, PROPER, TESTS, described
 
 FAMILIES = {
     "point": "One score a row, and what the scores add up to",
@@ -24,6 +24,13 @@ FAMILIES = {
     "test": "Tests and intervals that work with any metric",
     "recalibration": "Maps from stated to seen, used to measure a calibration gain",
     "standard": "Definitions of the ONTO standards",
+}
+
+
+ORDERS = {
+    "free": "does not matter",
+    "ties": "matters among rows of equal predictions",
+    "rows": "matters, by definition",
 }
 
 
@@ -43,10 +50,17 @@ def reference_page(metric: Metric[Any]) -> str:
         f"| in one pass | {facts['streams']} |",
         f"| sample weights | {'yes' if facts['weighted'] else 'none are defined for it'} |",
     ]
+    lines += [
+        f"| proper | {PROPER[facts['proper']]} |",
+        f"| test of calibration | {TESTS[facts['test']]} |",
+        f"| time | {COSTS[facts['cost']]} |",
+        f"| order of the rows | {ORDERS[facts['order']]} |",
+    ]
     if facts["needs"] or facts["takes"]:
         lines.append(f"| further columns | needs {_listed(facts['needs'])}; takes {_listed(facts['takes'])} |")
     if facts["returns"]:
         lines.append(f"| returns | {', '.join(f'`{name}`' for name in facts['returns'])} |")
+    lines += ["", f"Use it when {facts['use_when']}; not when {facts['not_when']}."]
     if facts["parameters"]:
         lines += ["", "## Parameters", "", "| name | default | allowed | meaning |", "|---|---|---|---|"]
         for parameter in facts["parameters"]:
@@ -68,6 +82,7 @@ def reference_index() -> str:
     """The list of all metrics, by family."""
     entries = catalogue()
     lines = ["# Reference", "", f"{len(entries)} metrics, tests and maps. Each page is made from its card.", ""]
+    lines += ["[Their properties in one table](properties.md).", ""]
     for family, meaning in FAMILIES.items():
         members = [m for m in entries.values() if m.card.family == family]
         if members:
@@ -77,13 +92,50 @@ def reference_index() -> str:
     return "\n".join(lines)
 
 
+def properties_page() -> str:
+    """All metrics with their properties in one table a family, as the reviews' summary tables have them."""
+    lines = ["# Properties of all metrics", "", "Made from the cards; each name leads to its page.", ""]
+    for family in FAMILIES:
+        members = [described(m) for m in catalogue(family).values()]
+        if not members:
+            continue
+        lines += [
+            f"## {family}",
+            "",
+            "| metric | range | ideal | proper | test | time | weights | one pass | use it when |",
+        ]
+        lines.append("|---|---|---|---|---|---|---|---|---|")
+        for facts in members:
+            cells = [
+                f"[{facts['name']}]({facts['name']}.md)",
+                facts["range_text"],
+                "" if facts["ideal"] is None else f"{facts['ideal']:g}",
+                facts["proper"],
+                facts["test"] or "",
+                facts["cost"],
+                "yes" if facts["weighted"] else "no",
+                "yes"
+                if facts["streams"].startswith("exactly")
+                else "within a bound"
+                if "bound" in facts["streams"]
+                else "no",
+                facts["use_when"],
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Every generated file, by its path below the repository."""
-    made: dict[str, Callable[[], str]] = {"docs/reference/README.md": reference_index}
+    made: dict[str, Callable[[], str]] = {
+        "docs/reference/README.md": reference_index,
+        "docs/reference/properties.md": properties_page,
+    }
     for metric in catalogue().values():
         made[f"docs/reference/{metric.name}.md"] = lambda m=metric: reference_page(m)  # type: ignore[misc]
     return made

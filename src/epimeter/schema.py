@@ -44,6 +44,9 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "order": card.order,
         "proper": card.proper,
         "test": card.test,
+        "cost": card.cost,
+        "use_when": use_when(metric),
+        "not_when": not_when(metric),
         "parameters": [_parameter(p) for p in metric.parameters.values()],
         "returns": list(metric.returns),
         "pitfalls": card.pitfalls,
@@ -51,6 +54,76 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "source": card.source,
         "aliases": list(card.aliases),
     }
+
+
+PROPER = {
+    "strictly": "strictly proper: the true probabilities, and nothing else, score best on average",
+    "yes": "proper: the true probabilities score best on average, and others may score as well",
+    "no": "not proper: it can be improved by forecasts one does not believe",
+    "unknown": "not known to be proper",
+}
+TESTS = {
+    "asymptotic": "its own, by the limiting law",
+    "exact": "its own, exact",
+    "resampling": "by drawing: consistency_test",
+    None: "none is published; consistency_test takes any metric",
+}
+COSTS = {"linear": "grows with the rows, logarithms aside", "quadratic": "grows with the square of the rows"}
+PURPOSES = {
+    "bin": "a number is wanted that can be read off a reliability diagram",
+    "kernel": "no border of a bin shall decide the value",
+    "curve": "the frequency seen changes smoothly, or steadily, with the confidence stated",
+    "cumulative": "neither bins nor a bandwidth shall be chosen",
+    "point": "every row shall be scored for itself",
+    "detection": "boxes on images are scored",
+    "test": "a p-value, an interval or a comparison is wanted, of any metric",
+    "recalibration": "stated confidences shall be mapped to frequencies",
+    "standard": "the standard asks for it",
+}
+
+
+def use_when(metric: Metric[Any]) -> str:
+    """When it is the right metric, in one clause."""
+    card = metric.card
+    if card.family in ("test", "detection", "recalibration", "standard"):
+        return PURPOSES[card.family]
+    if card.proper in ("strictly", "yes"):
+        return "whole forecasts are compared or trained, not their calibration alone"
+    if card.direction == "none":
+        return "another metric needs this quantity"
+    wishes = []
+    if card.test in ("asymptotic", "exact"):
+        wishes.append("it is asked whether calibration is refuted")
+    if card.needs:
+        wishes.append("calibration shall hold among similar rows, not only on average")
+    if card.direction == "signed":
+        wishes.append("the direction of the error matters")
+    if metric.reads is not None and metric.reads.reading == "classes":
+        wishes.append("the probability of every class matters, not that of the answer alone")
+    return ", and ".join(wishes or [PURPOSES[card.family]])
+
+
+def not_when(metric: Metric[Any]) -> str:
+    """When it misleads or fails, in one clause."""
+    card = metric.card
+    faults = []
+    if card.proper in ("strictly", "yes"):
+        faults.append("calibration alone is the question: it rewards telling rows apart too")
+    elif (
+        card.direction in ("lower", "higher")
+        and card.ideal is not None
+        and card.family not in ("test", "recalibration")
+    ):
+        faults.append("models are to be ranked or trained: a forecast that never varies can score best")
+    elif card.direction in ("lower", "higher") and card.family != "test":
+        faults.append("a value is wanted that says by itself whether the model is calibrated")
+    if card.order == "ties":
+        faults.append("predictions are equal: it depends on the order of such rows")
+    if card.cost == "quadratic":
+        faults.append("there are hundreds of thousands of rows: it compares all pairs")
+    if metric.reads is not None and not card.weighted:
+        faults.append("rows have weights")
+    return ", or ".join(faults or ["its pitfalls apply"])
 
 
 def summary(metric: Metric[Any]) -> str:

@@ -9,7 +9,7 @@ import textwrap
 import click
 
 from epimeter.card import Metric, catalogue, find
-from epimeter.schema import described
+from epimeter.schema import COSTS, PROPER, TESTS, described
 
 
 @click.command()
@@ -66,6 +66,10 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
             f"Columns   needs {', '.join(facts['needs']) or 'none'}; takes {', '.join(facts['takes']) or 'none'}"
         )
     lines.append(f"Weights   {'sample_weight' if facts['weighted'] else 'none are defined for it'}")
+    lines.append(f"Proper    {PROPER[facts['proper']]}")
+    lines.append(f"Test      {TESTS[facts['test']]}")
+    lines.append(f"Cost      {COSTS[facts['cost']]}")
+    lines += textwrap.wrap(f"Use it when {facts['use_when']}; not when {facts['not_when']}.", 100)
     if facts["parameters"]:
         lines += ["", "Parameters"]
         for parameter in facts["parameters"]:

@@ -35,7 +35,7 @@ class Adjusted(Result):
     equation=r"\text{bonferroni: }\min(1,mp_i);\ \text{holm: }\max_{j\le k}\min(1,(m-j+1)p_{(j)});\ "
     r"\text{bh: }\min_{j\ge k}\min(1,\tfrac mjp_{(j)});\ \text{by: bh with }m\sum_{l\le m}1/l\text{ for }m",
     where={"m": "number of p-values", "k": "rank of p_i"},
-    source="Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001",
+    source="Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001; beyond the review",
     range=(0.0, 1.0),
     direction="higher",
     pitfalls="Twenty groups at 5 % give one false alarm on average: one primary test per report, everything else adjusted.",

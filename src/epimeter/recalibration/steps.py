@@ -89,7 +89,7 @@ class HistogramFit(Result):
         "bins": "number of bins that hold rows",
         "brier": "mean (ŷ(c_i) - y_i)^2",
     },
-    source="Zadrozny and Elkan 2001 ICML; Guo et al. 2017 ICML; ONTO 42001 Annex B.2.2",
+    source="Zadrozny and Elkan 2001 ICML; Guo et al. 2017 ICML; ONTO 42001 Annex B.2.2; beyond the review",
     matrix=TOP_LABEL,
     pitfalls="A bin without rows maps to the confidence itself. The Brier score on the rows it was fitted to is optimistic.",
     aliases=("quantile_binning",),

@@ -66,7 +66,7 @@ def run_index(end: NDArray[Any], bins: int, whole: bool = True) -> Indices:
     border = mass_borders(int(end[-1]), bins) if whole else end[-1] * np.arange(bins + 1) / bins
     # The middle copy of a run at s..e-1 is (s + e - 1) // 2: on a border the run goes to the bin below it.
     middle = (end + np.append(0.0, end[:-1])) / 2 - (0.0 if whole else ROUNDING * end[-1])
-    return np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1)
+    return np.asarray(np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1), np.intp)
 
 
 def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> Indices:

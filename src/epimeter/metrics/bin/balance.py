@@ -126,7 +126,7 @@ class Areas(Result):
     equation=r"above=\sum_b p_b\max(0,\bar y_b-\bar c_b),\ below=\sum_b p_b\max(0,\bar c_b-\bar y_b);\quad "
     r"line:\ above=\int\max(0,r(x)-x)\,dx,\ below=\int\max(0,x-r(x))\,dx;\quad total=above+below",
     where=BIN_SYMBOLS | {"r(x)": "polygon through (c̄_b, ȳ_b) of the filled bins, from the first c̄_b to the last"},
-    source="Hagopian et al. 2023",
+    source="Hagopian et al. 2023; Lane, journal version, s4.5",
     pitfalls="The total is ece only when bars are weighted by their rows (measure=mass); the area one sees in a "
     "reliability diagram (measure=line) weighs by width, and is 0 when a single bin is filled.",
     aliases=(

@@ -25,6 +25,7 @@ Integers = NDArray[np.int64]
     reads=Rows("event"),
     range=(0.0, 1.0),
     direction="lower",
+    test="exact",
     equation=r"TCE=\frac1N\sum_b\#\{i\in b:\ P_{bin}(x_b;n_b,c_i)\le\alpha\}",
     where={
         "x_b, n_b": "outcomes and rows in bin b",

@@ -42,6 +42,7 @@ def debiased_square(bins: BinTotals) -> Floats:
     range=(-0.25, 1.0),
     ideal=0.0,
     direction="lower",
+    test="resampling",
     proper="unknown",
     equation=r"CE^2_{DB}=\sum_{b:\,n_b\ge2}p_b\Big[(\bar y_b-\bar c_b)^2-\frac{\bar y_b(1-\bar y_b)}{n_b-1}\Big]",
     where=BIN_SYMBOLS,
@@ -82,9 +83,10 @@ class ModeBins(ClassBins):
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
+    test="resampling",
     equation=r"DRMSCE=\sqrt{\max(0,CE^2_{DB})},\qquad classwise:\ \sqrt{\tfrac1K\sum_k\max(0,CE^2_{DB,k})}",
     where=BIN_SYMBOLS | {"CE^2_DB": "ce2_db", "CE^2_DB,k": "ce2_db of class k against the rest", "K": "classes"},
-    source="Kumar et al. 2019 NeurIPS; Petersen et al. 2023 FAccT",
+    source="Kumar et al. 2019 NeurIPS; Petersen et al. 2023 FAccT; Lane, journal version, s4.12",
     matrix="reduced to its top label; with mode=classwise every class against the rest",
     pitfalls="A negative debiased square is reported as 0, so 0 means no error that the sample can show.",
     aliases=("debiased_rmsce",),
@@ -103,6 +105,7 @@ def drmsce(bins: BinTotals) -> float:
     range=(-1 / math.sqrt(4 * math.pi), 1.0),
     ideal=0.0,
     direction="lower",
+    test="resampling",
     equation=r"ECE_{DB}=2\,ECE-\sum_b p_b\,E|R_b-\bar c_b|,\quad "
     r"E|R_b-\bar c_b|=s_b\sqrt{2/\pi}\,e^{-\mu_b^2/2s_b^2}+\mu_b\,\mathrm{erf}\big(\mu_b/(s_b\sqrt2)\big)",
     where=BIN_SYMBOLS

@@ -89,7 +89,7 @@ def pce(
         "y_i, c_i": "outcome, confidence",
         "N": "number of rows (their weight)",
     },
-    source="Pan et al. 2020 WWW",
+    source="Pan et al. 2020 WWW; Lane, journal version, s4.12",
     pitfalls="A field with as many values as rows gives the mean absolute residual, which is never 0.",
     aliases=("field-ece",),
 )
@@ -117,7 +117,7 @@ def fece(view: Binary) -> float:
         "n_b": "rows in it",
         "ȳ_b, c̄_b": "mean outcome and mean confidence in it",
     },
-    source="Kelly and Smyth 2023 AAAI",
+    source="Kelly and Smyth 2023 AAAI; Lane, journal version, s7.2",
     pitfalls="Equal values of the variable stay in one bin; the authors cut at quantiles, which agrees when the bins divide "
     "the rows evenly without ties.",
 )
@@ -150,7 +150,7 @@ def vece(view: Binary, *, column: Annotated[int, AtLeast(0)] = 0, bins: BinCount
     direction="lower",
     equation=r"MVCE=\frac1{|V|}\sum_{v\in V}\sum_{g\in v}\frac{n_g}{N}|\bar y_g-\bar c_g|",
     where=CELL_SYMBOLS | {"V": "views: every column of groups, and every feature cut into equal-mass bins"},
-    source="Huang et al. 2022 WWW (MBCT)",
+    source="Huang et al. 2022 WWW (MBCT); Lane, journal version, s7.2",
     pitfalls="The original averages over partitions drawn at random; here the views are the columns given, so the value can "
     "be repeated.",
 )

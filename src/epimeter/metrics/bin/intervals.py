@@ -166,7 +166,7 @@ def cheapest_partition(prob: Floats, weight: Floats, residual: Floats) -> float:
     equation=r"CCE=\sup_{I\ interval}\Big|\frac1N\sum_{i:c_i\in I}(y_i-c_i)\Big|=\max_{0\le j\le U}S_j-\min_{0\le j\le U}S_j",
     where=POINT_SYMBOLS
     | {"U": "number of distinct confidences", "S_j": "sum of (y_i - c_i)/N over the j smallest of them, S_0 = 0"},
-    source="Rossellini et al. 2025",
+    source="Rossellini et al. 2025; Lane, journal version, s4.8",
     pitfalls="Not the maximum calibration error over intervals: it is not divided by the interval's share of the rows. It "
     "equals the unscaled Kuiper statistic of the cumulative family.",
     aliases=("CCE",),

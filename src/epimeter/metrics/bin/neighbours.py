@@ -75,7 +75,7 @@ def shared_outcomes(prob: Floats, true: NDArray[Any]) -> Floats:
     """Running totals of outcomes, those of equal (sorted) confidences shared evenly: a line from run to run."""
     start = np.append(np.flatnonzero(np.append(True, prob[1:] != prob[:-1])), len(prob))
     came_true = np.append(0, np.cumsum(true, dtype=np.int64))
-    return np.interp(np.arange(len(prob) + 1), start, came_true[start])
+    return np.asarray(np.interp(np.arange(len(prob) + 1), start, came_true[start]), np.float64)
 
 
 @metric(

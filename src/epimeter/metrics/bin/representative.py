@@ -62,7 +62,7 @@ def ordered_sum(values: Floats) -> float:
     proper="unknown",
     equation=r"SMBS=\frac1N\sum_b\sum_{i\in b}(y_i-\bar c_b)^2",
     where=BIN_SYMBOLS | {"y_i": "outcome of row i"},
-    source="Sanders 1963; Murphy 1973; Hagopian et al. 2023",
+    source="Sanders 1963; Murphy 1973; Hagopian et al. 2023; Lane, journal version, s4.6",
     pitfalls="Differs from the Brier score by what the confidences vary inside the bins, so it changes with the bins. "
     "Its best value is not 0: outcomes vary.",
     aliases=(

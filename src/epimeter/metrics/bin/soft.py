@@ -140,7 +140,7 @@ def soft_error(levels: Levels, scores: Callable[[Floats], Floats], temperature: 
         "s_b": "sum of memberships",
         "a_b, c_b": "mean outcome and mean confidence, weighted by membership",
     },
-    source="Bihani and Rayz 2023 NAFIPS",
+    source="Bihani and Rayz 2023 NAFIPS; Lane, journal version, s4.10",
     pitfalls="Memberships fall to one half within a quarter bin of 0 and 1, so certain rows count half. The published code "
     "adds up confidence over correct rows only, which is not the paper's formula.",
 )

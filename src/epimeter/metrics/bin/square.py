@@ -99,7 +99,7 @@ def dpe(bins: MomentTotals) -> float:
         "z_q": "upper q quantile of the standard normal law",
         "p_value": "Pearson III tail of T under calibration, as in t_cal with n_b - 1 in place of n_b",
     },
-    source="Sun et al. 2024",
+    source="Sun et al. 2024; Lane, journal version, s4.14, s7.3",
     pitfalls="The bounds are for the square of the error; ece_lower and ece_upper are their roots. The normal limit does not "
     "hold for a calibrated model, so p_value uses the exact null moments instead of the interval. Squares are summed in "
     "steps of 2^-88, so forecasts within 1e-9 of certainty count as certain there. Where most bins are empty the "

@@ -100,7 +100,7 @@ def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, mi
     direction="none",
     equation=SEARCH,
     where=SEARCH_SYMBOLS,
-    source="Petersen et al. 2023 FAccT, text and published code",
+    source="Petersen et al. 2023 FAccT, text and published code; Lane, journal version, s4.5, s4.12",
     pitfalls="No measure of calibration, but the number of bins for one. Not always the largest monotone number, as "
     "print has it: a number of bins can be monotone beyond one that is not.",
 )
@@ -130,9 +130,10 @@ def bcs(
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
+    test="resampling",
     equation=r"\text{DRMSCE-BCS}=DRMSCE(B),\quad B=BCS(y,c)",
     where={"BCS": "metric bcs with the same parameters", "DRMSCE(B)": "drmsce with B bins"},
-    source="Petersen et al. 2023 FAccT",
+    source="Petersen et al. 2023 FAccT; Lane, journal version, s4.12, s7.2",
     pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
     "A negative debiased square is reported as 0.",
     aliases=("drmsce-bcs",),

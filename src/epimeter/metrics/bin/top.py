@@ -37,8 +37,8 @@ class Ranking:
         """The rows that can be among the first `limit` and those as sure as the last of them, ranked."""
         if view.weight is not None:
             view = view.take(view.weight > 0)  # type: ignore[assignment]
-            order = np.lexsort((view.weight, -view.prob.astype(np.float64)))
             assert view.weight is not None
+            order = np.lexsort((view.weight, -view.prob.astype(np.float64)))
             return cls(view, view.prob[order].astype(np.float64), np.cumsum(view.weight[order]))
         n = view.n_rows
         if limit < n:  # no need to rank the rows below the last place

@@ -103,7 +103,7 @@ class ScoreParts(Result):
         "ŷ": "isotonic regression of y on c at the rows",
         "ȳ": "mean outcome",
     },
-    source="Dimitriadis, Gneiting and Jordan 2021, PNAS 118(8) (Stable reliability diagrams)",
+    source="Dimitriadis, Gneiting and Jordan 2021, PNAS 118(8) (Stable reliability diagrams); beyond the review",
     matrix=TOP_LABEL,
     pitfalls="The part to make small is mcb; unc is a property of the data. mcb is biased upwards in small samples, as "
     "the isotonic fit follows noise. brier_decomposition splits the score by bins instead and gives other parts.",

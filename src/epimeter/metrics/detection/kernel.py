@@ -203,7 +203,6 @@ def kernel_error(score: Floats, target: Floats, bandwidth: float | str) -> float
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
-    test="resampling",
     weighted=False,
     matrix="not used",
     equation=r"L1CBOD=\frac1V\sum_{v=1}^V\left|\frac{\sum_{u\ne v}k_h(c_v;c_u)\,t_u}{\sum_{u\ne v}k_h(c_v;c_u)}"

@@ -72,7 +72,6 @@ def _classes(found: Matched, name: str, classes: Any) -> NDArray[np.int64]:
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
-    test="resampling",
     weighted=False,
     matrix="not used",
     equation=r"LAECE=\frac1K\sum_{k=1}^K\sum_{b=1}^B\frac{n_{bk}}{N_k}"
@@ -122,7 +121,6 @@ def laece(
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
-    test="resampling",
     weighted=False,
     matrix="not used",
     equation=r"LAECE_0=\frac1K\sum_{k=1}^K\sum_{b=1}^B\frac{n_{bk}}{N_k}"
@@ -162,9 +160,7 @@ def laece0(
     title="Localisation-aware adaptive calibration error",
     family="detection",
     range=(0.0, 1.0),
-    ideal=0.0,
     direction="lower",
-    test="resampling",
     weighted=False,
     matrix="not used",
     equation=r"LAACE_0=\frac1K\sum_{k=1}^K\frac1{V_k}\sum_{v=1}^{V_k}|IOU_{vk}-c_{vk}|",

@@ -189,15 +189,15 @@ class GaussianDifference(Result):
     title="Gaussian ECD and normalised estimation error squared",
     family="point",
     range=(0.0, None),
-    ideal=0.0,
+    ideal=1.0,
     direction="signed",
     proper="no",
     weighted=False,
     equation=r"NEES=\frac1N\sum_i(y_i-\mu_i)^{T}C_i^{-1}(y_i-\mu_i),\qquad ECD=\frac{NEES-d}{2}",
     where={"y_i": "true state", "μ_i": "predicted mean", "C_i": "predicted covariance", "d": "dimension"},
-    source="Sumler, Devlin, Maskell and Lane 2025 eq 6, 9, 10; Li, Zhao and Jilkov 2002, IFAC",
+    source="Sumler, Devlin, Maskell and Lane 2025 eq 6, 9, 10; Li, Zhao and Jilkov 2002, IFAC; beyond the review",
     matrix="not a probability matrix: columns are components of the state",
-    pitfalls="The ideal 0 is that of ecd; a calibrated model has nees = d. A (d, d) variance is one "
+    pitfalls="The ideal 1 is that of one dimension: a calibrated model has nees = d, and an ecd of 0. A (d, d) variance is one "
     "covariance for all rows, even when there are d rows.",
     aliases=("nees", "anees"),
 )

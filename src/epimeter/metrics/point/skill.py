@@ -156,7 +156,8 @@ REFERENCES = {"r": "reference forecast, the class frequencies of the data by def
     proper="no",
     equation=r"BSS=1-\frac{BS(c,y)}{BS(r,y)}",
     where=REFERENCES | {"BS": "brier_score; its scale cancels"},
-    source="Murphy 1973, J. Applied Meteorology 12; Wilks, Statistical Methods in the Atmospheric Sciences",
+    source="Murphy 1973, J. Applied Meteorology 12; Wilks, Statistical Methods in the Atmospheric Sciences;"
+    " Lane, journal version, appendix B.1",
     matrix="full class probabilities",
     pitfalls="The default reference knows the class frequencies of these very rows, which no real forecast "
     "does, so small samples score too low. Not proper, and -inf or NaN where the reference is perfect (one "
@@ -185,7 +186,7 @@ def brier_skill_score(view: View, *, reference: Any = None) -> float:
     proper="no",
     equation=r"SS=\frac{S(r,y)-S(c,y)}{S(r,y)-S^{*}}",
     where=REFERENCES | {"S": "the score", "S*": "the score of a perfect forecast: 1 for spherical_score, 0 otherwise"},
-    source="Gneiting and Raftery 2007, JASA 102, s2.3",
+    source="Gneiting and Raftery 2007, JASA 102, s2.3; Lane, journal version, appendix B.1",
     matrix="as the chosen score reads it; a vector is read as the columns 1 - p, p",
     pitfalls="The default reference knows the class frequencies of these very rows. With nll one certain but "
     "wrong forecast makes it -inf.",
