@@ -110,11 +110,27 @@ def tag() -> str:
     return "cp311-abi3-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
+def declarations() -> list[Path]:
+    """The headers of what Python may call, each after those it includes."""
+    ordered: list[Path] = []
+
+    def visit(header: Path) -> None:
+        for line in header.read_text().splitlines():
+            if line.startswith('#include "') and (other := header.with_name(line.split('"')[1])).exists():
+                visit(other)
+        if header not in ordered:
+            ordered.append(header)
+
+    for header in sorted((CORE / "include").glob("*.h")):
+        visit(header)
+    return ordered
+
+
 def binding(folder: Path) -> Path:
     """The C file that joins the declared functions to Python."""
     from cffi import FFI
 
-    headers = sorted((CORE / "include").glob("*.h"))
+    headers = declarations()
     ffi = FFI()
     for header in headers:
         ffi.cdef("\n".join(line for line in header.read_text().splitlines() if not line.startswith("#")))

@@ -12,7 +12,6 @@ ORDER = (
     "limits",
     "readers",
     "doubts",
-    "matrix_scan",
     "views",
     "summaries",
     "parameters",

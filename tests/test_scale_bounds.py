@@ -11,10 +11,11 @@ from epimeter.scale import scan
 from epimeter.scale.bounds import WITHIN_A_BOUND, bounded
 from epimeter.scale.bounds.cuts import _largest, _least
 from epimeter.schema import streams
-from epimeter.summaries import fast
-from epimeter.summaries.cells import CELLS, MIXED, WIDTH, Cells, _slow
-from epimeter.summaries.hot_cells import Accumulator
+from epimeter.summaries.cell_totals import CELLS, MIXED, WIDTH
+from epimeter.summaries.cells import Cells
+from epimeter.summaries.row_totals import RowTotals
 from epimeter.views import view
+from slow_rows import cells as slow_cells
 
 DISTRIBUTIONS = {
     "uniform": lambda rng, n: rng.random(n),
@@ -94,7 +95,6 @@ def test_confidences_that_repeat_are_read_off_exactly():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_ten_million_rows_are_within_the_bound(name):
-    fast.load()
     for power in (1.0, 1.2):
         y, p = drawn(name, 10_000_000, power)
         cells = Cells().of(view(y, p))
@@ -132,10 +132,11 @@ def test_the_compiled_cells_are_those_of_their_slow_twin():
     ):
         y = (rng.random(len(p)) < 0.5).astype(np.uint8)
         rows = view(y, p)
-        slow, compiled = _slow(rows), Accumulator()
+        slow, compiled = slow_cells(rows), RowTotals([Cells()])
         for part in (slice(0, 1_234), slice(1_234, None)):
-            compiled.add(rows.true[part], rows.prob[part])
-        for found in (compiled.totals(), _slow(rows.take(slice(0, 99))).merge(_slow(rows.take(slice(99, None))))):
+            assert compiled.add_all(rows.true[part], rows.prob[part])
+        halves = [slow_cells(rows.take(part)) for part in (slice(0, 99), slice(99, None))]
+        for found in (compiled.summary(Cells()), halves[0].merge(halves[1])):
             assert np.array_equal(found.count, slow.count)
             assert found.prob == slow.prob
             assert np.array_equal(found.only, slow.only)

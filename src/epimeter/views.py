@@ -14,7 +14,6 @@ probability a class. A metric says how it reads what was given:
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core.class_loops import top_labels
+from epimeter.core.row_loops import outcomes, sound
 from epimeter.doubts import (
     ROW_SUM_TOLERANCE,
     check_classes,
@@ -200,33 +201,28 @@ def view(
         raise InputError(f"y_true and y_prob must have the same length; got {len(true)} and {len(prob)}")
     if len(prob) == 0:
         raise InputError("y_true and y_prob must have at least one row; got none")
-    scanned = _scan(prob) if probabilities and prob.ndim == 2 else None
-    if probabilities and scanned is None:
+    tops = top_labels(prob, ROW_SUM_TOLERANCE) if probabilities and prob.ndim == 2 else None
+    outcome = outcomes(true) if prob.ndim == 1 else None
+    # The core looks at all rows at once; where it finds a fault, the checks say which row and what is wrong with it.
+    found_sound = tops is not None or (probabilities and outcome is not None and sound(outcome, prob))
+    if probabilities and not found_sound:
         check_probabilities(prob, "y_prob")
     elif not probabilities:
         check_finite(prob, "y_prob")
     weight = None if sample_weight is None else weights(sample_weight, len(prob))
     extra = {name: _frozen(column(values, name, len(prob))) for name, values in columns.items() if values is not None}
     if prob.ndim == 1:
-        check_classes(true, 2)
-        return Binary(_frozen(true.astype(np.uint8, copy=False)), _frozen(prob), weight, extra)
-    if probabilities and scanned is None:
+        if outcome is None:
+            check_classes(true, 2)
+            outcome = true.astype(np.uint8)
+        return Binary(_frozen(outcome), _frozen(prob), weight, extra)
+    if probabilities and tops is None:
         check_row_sums(prob)
     check_classes(true, prob.shape[1])
     made = Multiclass(_frozen(true.astype(np.intp, copy=False)), _frozen(prob), weight, extra)
-    if scanned is not None:
-        made.__dict__["top"], made.__dict__["guess"] = scanned  # what the cached properties would compute
+    if tops is not None:
+        made.__dict__["top"], made.__dict__["guess"] = tops  # what the cached properties would compute
     return made
-
-
-def _scan(prob: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
-    """Top labels of a large sound matrix from one compiled pass; None leaves the work to numpy."""
-    loaded = "epimeter.matrix_scan" in sys.modules
-    if prob.size < (1 << 16 if loaded else 1 << 21) or not prob.flags.c_contiguous:
-        return None
-    from epimeter.matrix_scan import scan
-
-    return scan(prob, ROW_SUM_TOLERANCE)
 
 
 def weights(values: Any, n_rows: int, name: str = "sample_weight") -> Floats:

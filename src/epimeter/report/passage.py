@@ -8,43 +8,65 @@ Equal recipes are one key, so metrics that read the same summary share it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any
 
-from epimeter.summaries import fast
+import numpy as np
+
+from epimeter.core.threads import shared
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import View
+from epimeter.summaries.row_totals import RowTotals
+from epimeter.views import Binary, View
 
 Totals = dict[Recipe, Any]
-CHUNK = 1 << 19
-"""Rows a thread works on at a time: few enough to share among cores, enough to forget the cost of a call."""
+CHUNK = 1 << 18
+"""Rows that are added at a time, so that a bar can show how far the pass is."""
 
 
 def summaries(view: View, recipes: Iterable[Recipe], tick: Callable[[int], None] | None = None) -> Totals:
     """The summary of a view under every recipe; `tick` is told the rows done."""
     wanted = list(dict.fromkeys(recipes))
     streaming = [recipe for recipe in wanted if recipe.streams]
-    keeping = [recipe for recipe in wanted if not recipe.streams]
-    totals: Totals = {recipe: recipe.summarise(view.read_as(recipe.reading)) for recipe in keeping}
-    if not streaming:
+    totals: Totals = {recipe: recipe.summarise(view.read_as(recipe.reading)) for recipe in wanted if not recipe.streams}
+    looped = [recipe for recipe in streaming if recipe.loop is not None and view.weight is None]
+    looped = [recipe for recipe in looped if isinstance(view.read_as(recipe.reading), Binary)]
+    if looped:
+        totals |= _looped(view.event, looped, tick)
+    rest = [recipe for recipe in streaming if recipe not in totals]
+    if rest:
+
+        def of_chunk(part: View) -> Totals:
+            made = {recipe: recipe.summarise(part.read_as(recipe.reading)) for recipe in rest}
+            if tick is not None and not looped:
+                tick(part.n_rows)
+            return made
+
+        def of_part(rows: slice) -> Totals:
+            chunks: list[Totals] = [of_chunk(chunk) for chunk in view.take(rows).chunks(CHUNK)]
+            return reduce(merged, chunks)
+
+        totals |= reduce(merged, shared(of_part, view.n_rows, CHUNK))
+    return totals
+
+
+def _looped(view: Binary, recipes: list[Recipe], tick: Callable[[int], None] | None) -> Totals:
+    """The summaries of recipes that have a loop, from one pass of the core."""
+
+    def of_part(rows: slice) -> RowTotals:
+        totals = RowTotals(recipes)
+        for start in range(rows.start, rows.stop, CHUNK):
+            some = slice(start, min(start + CHUNK, rows.stop))
+            if not totals.add_all(view.true[some], view.prob[some]):
+                raise ValueError("a view that is not sound")
+            if tick is not None:
+                tick(some.stop - some.start)
         return totals
-    if view.n_rows >= fast.WORTH_LOADING:
-        fast.load()
 
-    def of_chunk(chunk: View) -> Totals:
-        done = {recipe: recipe.summarise(chunk.read_as(recipe.reading)) for recipe in streaming}
-        if tick is not None:
-            tick(chunk.n_rows)
-        return done
-
-    chunks = list(view.chunks(CHUNK))
-    if len(chunks) == 1:
-        return totals | of_chunk(chunks[0])
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return totals | reduce(merged, pool.map(of_chunk, chunks))
+    first, *others = shared(of_part, view.n_rows)
+    for other in others:
+        first.absorb(other, np.zeros(1, np.int64))
+    return {recipe: first.summary(recipe) for recipe in recipes}
 
 
 def merged(left: Totals, right: Totals) -> Totals:

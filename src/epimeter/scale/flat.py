@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import MergeError, ReadError
 from epimeter.summaries.bins import BinTotals
-from epimeter.summaries.cells import CellTotals, agreed
+from epimeter.summaries.cell_totals import CellTotals, agreed
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised
 from epimeter.summaries.means import Mean

@@ -14,7 +14,6 @@ from epimeter.scale.passage import gathered
 from epimeter.scale.plan import ROW_LIMIT, Plan, columns_read
 from epimeter.scale.reports import Reports, reports
 from epimeter.scale.routes import Ask, Route, route
-from epimeter.summaries import fast
 
 Tick = Callable[[int], None]
 ENGINES = {
@@ -136,8 +135,6 @@ def summarised(
 def _local(
     way: Route, plan: Plan, threads: int | None, progress: Callable[[int | None], Tick] | None, skip_damaged: bool
 ) -> Ledger:
-    if way.n_rows is None or way.n_rows >= fast.WORTH_LOADING:
-        fast.load()
     if way.n_rows is not None and way.n_rows > plan.row_limit:
         plan = plan.without_rows()
     tick = None if progress is None else progress(way.n_rows)

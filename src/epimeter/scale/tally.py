@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tally of one worker: rows come in pieces, totals are kept by slice.
 
-Rows without weights and with one probability each go through compiled loops, all slices in one call; other rows, and
+Rows without weights and with one probability each go through the loops of the core, all slices in one call; other rows, and
 recipes that have no loop, go through the recipe itself. Both give the same integers.
 """
 
@@ -19,9 +19,9 @@ from epimeter.scale.kept import Kept, Sample
 from epimeter.scale.ledger import MOST_CELLS, Ledger, Share
 from epimeter.scale.piece import Coded, Piece
 from epimeter.scale.plan import Plan
-from epimeter.summaries import fast
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.row_totals import RowTotals, grouped
 from epimeter.views import Binary, View
 
 CHUNK = 1 << 18
@@ -48,7 +48,8 @@ class Tally:
         self.samples: list[Sample] = []
         self.n_classes = 2
         self.unlabelled = 0
-        self.loops: Any = None
+        self.looped: RowTotals | None = None
+        """Totals of the recipes that have a loop, once there are rows that a loop takes."""
         self.known = np.empty(0, np.int64)
         self.values: list[Any] = []
         """The values that the present piece codes, and their slots, -1 where none has come."""
@@ -68,20 +69,14 @@ class Tally:
         else:
             self._add_view(piece, piece.view())
 
-    def _loops(self) -> Any:
-        """The compiled loops, loaded with the first rows that are worth it."""
-        if self.loops is None:
-            from epimeter.scale.looped import Looped
-
-            self.loops = Looped(self.streaming)
-            self.loops.grow(len(self.slots))
-            self.cold_recipes = [recipe for recipe in self.streaming if recipe not in self.loops.recipes]
-        return self.loops
+    def _loops(self) -> RowTotals:
+        if self.looped is None:
+            self.looped = RowTotals(self.streaming)
+            self.looped.grow(len(self.slots))
+            self.cold_recipes = [recipe for recipe in self.streaming if recipe not in self.looped.recipes]
+        return self.looped
 
     def _add_plain(self, piece: Piece) -> None:
-        if self.loops is None and not fast.worth(piece.n_rows):
-            self._add_view(piece, piece.view())
-            return
         loops = self._loops()
         step = CHUNK
         if isinstance(piece.slices, Coded):
@@ -108,15 +103,12 @@ class Tally:
         """Rows grouped by slice, where each run begins, and the slot of its slice."""
         if not isinstance(piece.slices, Coded):
             return true, prob, np.array([0, len(prob)]), np.array([self.slot(piece.slices)])
-        from epimeter.scale.loops import spread
-
         coded = piece.slices
         n_values = len(coded.values)
-        start = np.empty(n_values + 2, np.int64)
         if len(self.spread) < len(prob) or self.spread.dtype != prob.dtype:
             self.spread, self.spread_true = np.empty(len(prob), prob.dtype), np.empty(len(prob), np.uint8)
         into_true, into_prob = self.spread_true[: len(prob)], self.spread[: len(prob)]
-        spread(coded.code[rows], true, prob, start, into_true, into_prob)
+        start = grouped(true, prob, coded.code[rows], n_values, into_true, into_prob)
         some = np.flatnonzero(np.diff(start))
         for k in some[self.known[some] < 0].tolist():
             self.known[k] = self.slot(coded.values[k] if k < n_values else None)
@@ -138,8 +130,8 @@ class Tally:
         self.cold.append({})
         if self.plan.sample is not None:
             self.samples.append(Sample(self.plan.sample, self.plan.seed))
-        if self.loops is not None:
-            self.loops.grow(number + 1)
+        if self.looped is not None:
+            self.looped.grow(number + 1)
         if number >= MOST_CELLS and Cells() in self.streaming:
             self._drop_cells()
         if number >= len(self.ends):
@@ -153,8 +145,8 @@ class Tally:
         self.cold_recipes = [recipe for recipe in self.cold_recipes if recipe != Cells()]
         for totals in self.cold:
             totals.pop(Cells(), None)
-        if self.loops is not None and self.loops.cells is not None:
-            self.loops.drop_cells()
+        if self.looped is not None and self.looped.cells is not None:
+            self.looped.drop_cells()
 
     def _add_view(self, piece: Piece, given: View) -> None:
         """Rows that no loop takes: recipe by recipe, slice by slice."""
@@ -215,8 +207,8 @@ class Tally:
             return
         self.n_classes = other.n_classes
         numbers = np.array([self.slot(value) for value in other.slots], np.int64)
-        if other.loops is not None:
-            self._loops().absorb(other.loops, numbers)
+        if other.looped is not None:
+            self._loops().absorb(other.looped, numbers)
         for theirs, mine in enumerate(numbers.tolist()):
             self.rows[mine] += other.rows[theirs]
             low, high = other.ends[theirs]
@@ -237,9 +229,9 @@ class Tally:
         for value, number in self.slots.items():
             low, high = self.ends[number]
             looped = 0
-            if self.loops is not None:
-                looped = int(self.loops.rows[number])
-                low, high = min(low, self.loops.ends[number, 0]), max(high, self.loops.ends[number, 1])
+            if self.looped is not None:
+                looped = int(self.looped.rows[number])
+                low, high = min(low, self.looped.ends[number, 0]), max(high, self.looped.ends[number, 1])
             n_rows = self.rows[number] + looped
             shares[value] = Share(
                 n_rows=n_rows,
@@ -253,9 +245,9 @@ class Tally:
 
     def _summary(self, number: int, recipe: Recipe) -> Any:
         cold = self.cold[number].get(recipe)
-        if self.loops is None or recipe not in self.loops.recipes or not self.loops.rows[number]:
+        if self.looped is None or recipe not in self.looped.recipes or not self.looped.rows[number]:
             return cold
-        looped = self.loops.summary(recipe, number)
+        looped = self.looped.summary(recipe, number)
         return looped if cold is None else cold.merge(looped)
 
 

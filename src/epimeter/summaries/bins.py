@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core.class_loops import class_bins
+from epimeter.core.row_loops import width_bins
 from epimeter.errors import InputError, MergeError
 from epimeter.limits import BinCount
 from epimeter.summaries import fast, fine, fixed, paired
@@ -17,11 +19,13 @@ from epimeter.summaries.cuts import Cut, bin_index, width_index
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
-from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.recipe import Loop, Recipe
+from epimeter.summaries.row_totals import column_pairs, fine_pairs, summary_of
 from epimeter.summaries.rows import KeptRows
 from epimeter.views import Binary, Multiclass, Reading, View, refuse_extreme
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Sums = Fixed | Fine | Paired
 
 MOST_CELLS = 10**7
@@ -151,6 +155,15 @@ class Bins(Recipe):
     def streams(self) -> bool:  # type: ignore[override]
         return self.binning == "width"
 
+    @property
+    def loop(self) -> Loop | None:
+        return Loop("bins", self.bins) if self.binning == "width" and self.reading == "event" else None
+
+    def from_table(self, table: Integers) -> BinTotals:
+        count = table[:, 0].copy()
+        true = Fixed.of_counts(table[:, 1])
+        return BinTotals(count, Fixed.of_counts(count), true, column_pairs(table, 2), _width_edges(self.bins))
+
     def summarise(self, view: View) -> Any:
         if not self.streams:
             return KeptRows((view,))
@@ -173,13 +186,12 @@ class Bins(Recipe):
 
     def _totals(self, view: View) -> BinTotals:
         assert isinstance(view, Binary)
-        edges = _width_edges(self.bins) if self.binning == "width" else None
         if view.weight is None:
             if self.binning == "width":
-                counts, true, prob = fast.width_totals(view.true, view.prob, self.bins)
-            else:
-                counts, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
+                return Bins.from_table(self, width_bins(view.true, view.prob, self.bins))
+            counts, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
             return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
+        edges = _width_edges(self.bins) if self.binning == "width" else None
         index = bin_index(view.prob, view.weight, self.bins, self.binning)
         return BinTotals(
             np.bincount(index, minlength=self.bins),
@@ -194,6 +206,10 @@ class Bins(Recipe):
 class FineBins(Bins):
     """Totals per bin with finer sums of the confidence, for what is divided by it. Parameters as `Bins`."""
 
+    @property
+    def loop(self) -> Loop | None:
+        return None  # the loop of moments keeps no numbers so small that finer steps lose digits of them
+
     def _totals(self, view: View) -> BinTotals:
         assert isinstance(view, Binary)
         if view.weight is not None:
@@ -201,8 +217,9 @@ class FineBins(Bins):
         edges: Floats | None = _width_edges(self.bins)
         if self.binning != "width":
             count, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning, finer=True)
-        elif fast.worth(view.n_rows) and not fine.any_tiny(view.prob):
-            count, true, (prob, *_) = _hot_moments(view, self.bins)
+        elif not fine.any_tiny(view.prob):
+            moments: MomentTotals = summary_of(MomentBins(self.bins), view)
+            return BinTotals(moments.count, moments.weight, moments.true, moments.prob, edges)
         else:
             index = width_index(view.prob, self.bins)
             count, true, prob = fast.indexed_totals(view.true, view.prob, index, self.bins, finer=True)
@@ -216,13 +233,21 @@ MOMENTS = ("square", "variance1", "variance2", "variance3", "skew1", "skew2")
 class MomentBins(Bins):
     """Totals per bin with the squares and null moments of the residual. Parameters as `Bins`."""
 
+    @property
+    def loop(self) -> Loop | None:
+        return Loop("moments", self.bins) if self.binning == "width" and self.reading == "event" else None
+
+    def from_table(self, table: Integers) -> MomentTotals:
+        count, true = table[:, 0].copy(), Fixed.of_counts(table[:, 1])
+        sums = {name: fine_pairs(table, 4 * place + 2) for place, name in enumerate(MOMENTS, start=1)}
+        edges = _width_edges(self.bins)
+        return MomentTotals(count, Fixed.of_counts(count), true, fine_pairs(table, 2), edges, **sums)
+
     def _totals(self, view: View) -> MomentTotals:
         assert isinstance(view, Binary)
-        if view.weight is None and self.binning == "width" and fast.worth(view.n_rows):
-            count, true, (said, *found) = _hot_moments(view, self.bins)
-            weight, edges = Fixed.of_counts(count), _width_edges(self.bins)
-            sums = dict(zip(MOMENTS, found, strict=True))
-            return MomentTotals(count, weight, Fixed.of_counts(true), said, edges, **sums)
+        if view.weight is None and self.binning == "width":
+            looped: MomentTotals = summary_of(MomentBins(self.bins), view)
+            return looped
         refuse_extreme(view.weight)
         base = super()._totals(view)
         index = bin_index(view.prob, view.weight, self.bins, self.binning)
@@ -251,16 +276,6 @@ class MomentBins(Bins):
         return MomentTotals(**vars(base), **made)
 
 
-def _hot_moments(view: Binary, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Fine]]:
-    """What the compiled pass gives, remembered with the chunk: recipes that differ in other things share it."""
-    from epimeter.summaries import hot
-
-    key = f"hot_moments_{bins}"
-    if key not in view.__dict__:
-        view.__dict__[key] = hot.moment_totals(view.true, view.prob, bins)
-    return view.__dict__[key]  # type: ignore[no-any-return]
-
-
 def _width_edges(bins: int) -> Floats:
     return np.asarray(np.arange(bins + 1) / bins)
 
@@ -274,6 +289,10 @@ class ClassBins(Bins):
 
     reading: ClassVar[Reading] = "classes"
 
+    @property
+    def loop(self) -> Loop | None:
+        return None
+
     def _totals(self, view: View) -> BinTotals:
         if isinstance(view, Binary):
             return _stacked([super()._totals(view)])
@@ -284,9 +303,10 @@ class ClassBins(Bins):
                 field="bins",
             )
         if view.weight is None and self.binning == "width":
-            counts, true, prob = fast.class_width_totals(view.true, view.prob, self.bins)
+            table = class_bins(view.true, view.prob, self.bins)
+            counts, prob = table[..., 0].copy(), Fixed(table[..., 2].copy(), table[..., 3].copy())
             edges = _width_edges(self.bins)
-            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(table[..., 1]), prob, edges)
         return _stacked(
             [
                 super(ClassBins, self)._totals(Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight))

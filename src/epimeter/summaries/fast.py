@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.summaries import fine, fixed
-from epimeter.summaries.cuts import Cut, area_index, mass_borders, whole_borders, width_index
-from epimeter.summaries.fixed import BLOCK, Fixed
+from epimeter.summaries.cuts import Cut, area_index, mass_borders, whole_borders
 
 Integers = NDArray[np.int64]
-Totals = tuple[Integers, Integers, Fixed]
 
 WORTH_LOADING = 1 << 20
 WORTH_CALLING = 1 << 14
@@ -27,15 +25,6 @@ WORTH_CALLING = 1 << 14
 def worth(n_rows: int) -> bool:
     """Whether compiled loops win on this many rows."""
     return n_rows >= (WORTH_CALLING if "epimeter.summaries.hot" in sys.modules else WORTH_LOADING)
-
-
-def width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
-    """Rows, outcomes and confidence by equal-width bin."""
-    if worth(len(prob)):
-        from epimeter.summaries import hot
-
-        return hot.width_totals(true, prob, bins)
-    return indexed_totals(true, prob, width_index(prob, bins), bins)
 
 
 def indexed_totals(
@@ -79,31 +68,6 @@ def _edges(prob: NDArray[Any], index: NDArray[np.intp], bins: int) -> NDArray[np
     np.minimum.at(edges, index, prob.astype(np.float64))
     edges[0], edges[-1] = 0.0, 1.0
     return np.minimum.accumulate(edges[::-1])[::-1]  # an empty bin begins where the next filled one does
-
-
-def class_width_totals(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Totals:
-    """Rows, outcomes and confidence by class and equal-width bin."""
-    n_rows, n_classes = prob.shape
-    if worth(prob.size):
-        from epimeter.summaries import hot
-
-        return hot.class_width_totals(true, prob, bins)
-    count = np.zeros(n_classes * bins, np.int64)
-    outcomes = np.zeros(n_classes * bins, np.int64)
-    said = Fixed.zeros(n_classes * bins)
-    step = max(1, BLOCK // n_classes)
-    for start in range(0, n_rows, step):
-        block, label = prob[start : start + step], true[start : start + step]
-        cell = width_index(block, bins) + np.arange(n_classes) * bins
-        count += np.bincount(cell.ravel(), minlength=n_classes * bins)
-        outcomes += np.bincount(cell[np.arange(len(label)), label], minlength=n_classes * bins)
-        said = said + fixed.binned(block.ravel(), cell.ravel(), n_classes * bins)
-    shape = (n_classes, bins)
-    return (
-        count.reshape(shape),
-        outcomes.reshape(shape),
-        Fixed(said.units.reshape(shape), said.steps.reshape(shape)),
-    )
 
 
 def load() -> None:

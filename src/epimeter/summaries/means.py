@@ -8,18 +8,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import MergeError
-from epimeter.summaries import fast, fixed, paired
+from epimeter.summaries import fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
-from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.recipe import Loop, Recipe
+from epimeter.summaries.row_totals import summary_of
 from epimeter.views import Binary, Reading, View
 
 Floats = NDArray[np.float64]
@@ -27,8 +28,6 @@ Score = Callable[..., Floats]
 
 LARGE = 2.0**30
 """Scores from here on are added one by one, exactly: they occur only where a score diverges (1/c at tiny c)."""
-LEAST = 1e-300
-"""The compiled pass of logarithms takes probabilities above this and below 1."""
 
 
 @dataclass(frozen=True)
@@ -116,39 +115,25 @@ class MeanOf(Recipe):
 
         return Atoms.of(None, 1, [np.ones_like(high), units, high, low], assemble)
 
-    def hot_columns(self, view: View) -> list[tuple[Fixed, Fixed]] | None:
-        """The sums of a chunk from the compiled pass, where its score has a twin there."""
-        names = getattr(self.score, "hot_columns", None)
-        if names is None or self.bound or view.weight is not None or not isinstance(view, Binary):
+    @property
+    def loop(self) -> Loop | None:
+        columns = getattr(self.score, "core_columns", ())
+        if not columns or self.bound or self.how == "classes":
             return None
-        if not fast.worth(view.n_rows):
-            return None
-        from epimeter.summaries.hot_scores import column_sums
+        return Loop("scores", columns=columns)
 
-        found = column_sums(view, names)
-        return None if found is None else [found[name] for name in names]
-
-    def parts_of(self, view: View) -> list[Any] | None:
-        """Summaries whose sum is that of the view, where the compiled pass takes all rows but the certain ones.
-
-        A row of confidence 0 or 1 is summarised once for each outcome and taken as often as it occurs: many models say
-        0 or 1, and their other rows shall not go the slow way for it.
-        """
-        compiled = getattr(self.score, "hot_columns", None) is not None and not self.bound and view.weight is None
-        if not compiled or not isinstance(view, Binary) or not fast.worth(view.n_rows):
-            return None
-        if "certain_parts" not in view.__dict__:  # remembered with the chunk, as the compiled pass itself
-            view.__dict__["certain_parts"] = _parted(view)
-        return [repeated(self.summarise(part), times) for part, times in view.__dict__["certain_parts"]]
+    def from_columns(self, columns: list[tuple[Fixed, Fixed]], n_rows: int) -> Mean:
+        """The summary from the sums of its columns, each with what its steps leave."""
+        return Mean(Fixed.of_counts(np.asarray(n_rows)), columns[0][0], 0, 0, 0, n_rows, 2)
 
     def summarise(self, view: View) -> Mean:
-        hot = self.hot_columns(view)
-        if hot is not None:
-            count = Fixed.of_counts(np.asarray(view.n_rows))
-            return Mean(count, hot[0][0], 0, 0, 0, view.n_rows, view.n_classes)
-        if (parts := self.parts_of(view)) is not None:
-            joined: Mean = reduce(Mean.merge, parts)
-            return joined
+        if view.weight is None and isinstance(view, Binary) and self.loop is not None:
+            made: Mean = summary_of(self, view)
+            return made
+        return self.by_score(view)
+
+    def by_score(self, view: View) -> Mean:
+        """The summary from the score of every row."""
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
         weight = view.weight
         if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
@@ -181,36 +166,6 @@ def _keywords(score: Score) -> dict[str, Any]:
     }
 
 
-def _parted(view: Binary) -> list[tuple[View, int]]:
-    """Rows that the compiled pass takes, every kind of certain row with how often it occurs, and tiny probabilities."""
-    prob = view.prob
-    parts: list[tuple[View, int]] = []
-    none, all_, tiny = prob == 0, prob == 1, (prob > 0) & (prob <= LEAST)
-    inner = ~(none | all_ | tiny)
-    if inner.any():
-        parts.append((view.take(inner), 1))
-    for said, rows in ((0.0, none), (1.0, all_)):
-        came = int(np.count_nonzero(view.true[rows]))
-        for outcome, times in ((0, int(np.count_nonzero(rows)) - came), (1, came)):
-            if times:
-                parts.append((Binary(np.array([outcome], np.uint8), np.array([said])), times))
-    small = view.take(np.flatnonzero(tiny))
-    if small.n_rows:  # in chunks that go the slow way
-        parts += [(chunk, 1) for chunk in small.chunks(fast.WORTH_CALLING - 1)]
-    return parts
-
-
-def repeated(summary: Any, times: int) -> Any:
-    """The summary of so many copies of the rows, by doubling."""
-    made = None
-    while times:
-        if times & 1:
-            made = summary if made is None else made.merge(summary)
-        summary = summary.merge(summary)
-        times >>= 1
-    return made
-
-
 def _exact(values: Floats) -> int:
     """The exact total of large numbers, in units of 2^-22."""
     total = 0
@@ -220,11 +175,11 @@ def _exact(values: Floats) -> int:
     return total
 
 
-def in_hot_loop(*columns: str) -> Callable[[Score], Score]:
-    """Say which columns of the compiled pass (`hot_scores`) are the twin of a score with its default parameters."""
+def in_core(*columns: str) -> Callable[[Score], Score]:
+    """Say which columns of the core's loop (`row_totals`) a score with its default parameters is the sum of."""
 
     def mark(score: Score) -> Score:
-        score.hot_columns = columns  # type: ignore[attr-defined]
+        score.core_columns = columns  # type: ignore[attr-defined]
         return score
 
     return mark

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 from epimeter.summaries.atoms import Atoms
@@ -18,12 +19,42 @@ class Summary(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Loop:
+    """Which loop of the core adds up the rows of a recipe, where they have one confidence each and no weight.
+
+    Attributes
+    ----------
+    kind
+        ``bins`` and ``moments``: equal-width bins, the latter with the moments of the residual; ``scores``: sums of columns;
+        ``cells``: the fine histogram.
+    bins
+        Number of bins.
+    columns, fine
+        Names of the columns (`row_totals`), and whether what steps of 2^-44 leave of them is read.
+    """
+
+    kind: Literal["bins", "moments", "scores", "cells"]
+    bins: int = 0
+    columns: tuple[str, ...] = ()
+    fine: bool = False
+
+
 class Recipe:
     """How a view is condensed. Subclasses are frozen dataclasses; their fields are parameters a caller may choose."""
 
     reading: ClassVar[Reading] = "event"
     streams: bool
     """Whether the summary has bounded size and its metrics are exact from it."""
+
+    @property
+    def loop(self) -> Loop | None:
+        """The loop of the core that adds up its rows; None where the recipe does so itself."""
+        return None
+
+    def from_table(self, table: Any) -> Any:
+        """The summary from the table of a loop of kind ``bins`` or ``moments``."""
+        raise TypeError(f"{type(self).__name__} declares no loop of bins")
 
     def summarise(self, view: View) -> Any:
         """The summary of one view, already read as `reading` says."""

@@ -7,8 +7,7 @@ A ratio or a root needs small totals to their last digits, so these sums are fin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from epimeter.summaries.fine import Fine, Totals, parts
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import LARGE, MeanOf
 from epimeter.summaries.paired import Paired
+from epimeter.summaries.recipe import Loop
 from epimeter.views import View, refuse_extreme
 
 Floats = NDArray[np.float64]
@@ -142,18 +142,20 @@ class SumsOf(MeanOf):
 
         return Atoms.of(None, 1, columns, assemble)
 
-    def summarise(self, view: View) -> Sums:  # type: ignore[override]
-        hot = None if self.by_label else self.hot_columns(view)
-        if hot is not None:
-            coarse = Fixed(np.stack([c.units for c, _ in hot]), np.stack([c.steps for c, _ in hot]))
-            rest = Fixed(np.stack([r.units for _, r in hot]), np.stack([r.steps for _, r in hot]))
-            mass = Fine(Fixed.of_counts(np.array([view.n_rows])), Fixed.zeros(1))
-            total = Fine(coarse, rest, self._near_depth(view))
-            none = np.zeros(len(hot), np.int64)
-            return Sums(mass, total, total if self.squared else None, none, view.n_rows, view.n_classes)
-        if not self.by_label and (pieces := self.parts_of(view)) is not None:
-            joined: Sums = reduce(Sums.merge, pieces)
-            return joined
+    @property
+    def loop(self) -> Loop | None:
+        loop = super().loop
+        return None if loop is None or self.by_label else replace(loop, fine=True)
+
+    def from_columns(self, columns: list[tuple[Fixed, Fixed]], n_rows: int) -> Sums:  # type: ignore[override]
+        coarse = Fixed(np.stack([c.units for c, _ in columns]), np.stack([c.steps for c, _ in columns]))
+        rest = Fixed(np.stack([r.units for _, r in columns]), np.stack([r.steps for _, r in columns]))
+        mass = Fine(Fixed.of_counts(np.array([n_rows])), Fixed.zeros(1))
+        total = Fine(coarse, rest)
+        none = np.zeros(len(columns), np.int64)
+        return Sums(mass, total, total if self.squared else None, none, n_rows, 2)
+
+    def by_score(self, view: View) -> Sums:  # type: ignore[override]
         refuse_extreme(view.weight)
         rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
@@ -163,7 +165,7 @@ class SumsOf(MeanOf):
         infinite = rows == np.inf
         if infinite.any():
             rows = np.where(infinite, 0.0, rows)
-        total = _totals(rows, weight, group, n_groups)  # type: ignore[assignment]
+        total = _totals(rows, weight, group, n_groups)
         square = total if weight is None or not self.squared else _totals(rows, weight**2, group, n_groups)
         return Sums(
             _totals(np.ones((len(rows), 1)), weight, group, n_groups),
@@ -173,23 +175,6 @@ class SumsOf(MeanOf):
             view.n_rows,
             view.n_classes,
         )
-
-    def _near_depth(self, view: View) -> int:
-        """The depth of a chunk, from the few rows that can have one; those are remembered with the chunk."""
-        from epimeter.summaries.hot_scores import near_rows
-
-        names: tuple[str, ...] = self.score.hot_columns  # type: ignore[attr-defined]
-        key = f"near_{'square' in names}"
-        if key not in view.__dict__:
-            view.__dict__[key] = near_rows(view.prob, names)
-        near = view.__dict__[key]
-        return self.depth(view.take(near)) if len(near) else 0
-
-    def depth(self, view: View) -> int:
-        """What the steps of 2^-88 leave of tiny numbers (see `fine`)."""
-        rows = self._rows(view)
-        columns = np.tile(np.arange(rows.shape[1]), len(rows))
-        return fine.depth(rows.ravel(), columns, rows.shape[1])
 
     def _rows(self, view: View) -> Floats:
         values = np.asarray(self.score(view, **dict(self.bound)), np.float64)

@@ -93,7 +93,7 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class that can be a part of a summary, by name; those of metrics are found below their base."""
-    from epimeter.summaries import bins, cells, fine, fixed, means, paired, rows, sums
+    from epimeter.summaries import bins, cell_totals, fine, fixed, means, paired, rows, sums
     from epimeter.views import Binary, Multiclass
 
     known: dict[str, type] = {
@@ -104,7 +104,7 @@ def _classes() -> dict[str, type]:
             means.Mean,
             sums.Sums,
             fine.Fine,
-            cells.CellTotals,
+            cell_totals.CellTotals,
             rows.KeptRows,
             Binary,
             Multiclass,

@@ -15,6 +15,7 @@ from epimeter.summaries import Bins, BinTotals, Recipe
 from epimeter.summaries.bins import Sums
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
+from epimeter.summaries.recipe import Loop
 from epimeter.views import View
 
 Strategy = Literal["equal_width", "equal_mass", "adaptive"]
@@ -62,6 +63,13 @@ class OntoBins(Recipe):
     @property
     def streams(self) -> bool:  # type: ignore[override]
         return self.cut.streams
+
+    @property
+    def loop(self) -> Loop | None:
+        return self.cut.loop
+
+    def from_table(self, table: Any) -> BinTotals:
+        return self.cut.from_table(table)
 
     def summarise(self, view: View) -> Any:
         return self.cut.summarise(view)

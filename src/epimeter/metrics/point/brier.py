@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
@@ -21,7 +21,7 @@ from epimeter.views import Binary, View
 Scale = Literal["class", "half", "sum"]
 
 
-@in_hot_loop("square")
+@in_core("square")
 def square_errors(view: View) -> NDArray[np.float64]:
     """Squared distance of the forecast from what came true, summed over the classes."""
     if isinstance(view, Binary):

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.summaries import Mean, MeanOf
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View, view
 
 Floats = NDArray[np.float64]
 
 
-@in_hot_loop("halves")
+@in_core("halves")
 def shared_hits(view: View) -> Floats:
     """1 where the true class is the most likely one, shared among the classes tied with it."""
     if isinstance(view, Binary):  # p against 0.5, not p against 1 - p, which is rounded

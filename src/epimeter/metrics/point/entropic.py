@@ -17,7 +17,7 @@ from epimeter.metrics.point.spiegelhalter import from_centre, two_sided
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
@@ -46,7 +46,7 @@ def true_against_rest(prob: Floats) -> Floats:
     return np.where(inside, (safe - 1) * (log(safe) - log(1 - safe)), np.where(prob > 0, 0.0, np.inf))
 
 
-@in_hot_loop("entropic")
+@in_core("entropic")
 def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
     """Contribution of each row.
 
@@ -107,7 +107,7 @@ class EntropicTest(Result):
     p_value_overconfident: float
 
 
-@in_hot_loop("entropic", "none", "entropic_variance")
+@in_core("entropic", "none", "entropic_variance")
 def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
     """Contribution of each row, its mean and its variance if the label were drawn from the forecast.
 

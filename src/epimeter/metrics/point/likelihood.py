@@ -12,7 +12,7 @@ from epimeter.card import metric
 from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ def clipped(prob: Floats, eps: float) -> Floats:
     return np.clip(prob, eps, 1 - eps) if eps > 0 else prob
 
 
-@in_hot_loop("log_loss")
+@in_core("log_loss")
 def log_losses(view: View, *, eps: Clip = 0.0) -> Floats:
     """-log of the probability of what came true.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot
 from epimeter.views import Binary, View
 
@@ -57,7 +57,7 @@ def pseudo_spherical_score(mean: Mean) -> float:
     return mean.value
 
 
-@in_hot_loop("spherical")
+@in_core("spherical")
 def spherical(view: View) -> Floats:
     """Spherical score of each row."""
     if isinstance(view, Binary):

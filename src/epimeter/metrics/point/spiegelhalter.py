@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.results import Result
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
@@ -27,7 +27,7 @@ class SpiegelhalterTest(Result):
     p_value: float
 
 
-@in_hot_loop("excess", "null_variance", "impossible")
+@in_core("excess", "null_variance", "impossible")
 def standardised_parts(view: View) -> Floats:
     """Excess of the Brier score over its expectation, its null variance, whether the impossible happened."""
     impossible = view.picked == 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.summaries.means import in_hot_loop
+from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.views import Binary, View
 
@@ -65,7 +65,7 @@ def mdca(sums: Sums) -> float:
     return float(np.mean(np.abs(sums.mean)))
 
 
-@in_hot_loop("prob", "true", "said")
+@in_core("prob", "true", "said")
 def expected_and_observed(view: View) -> Floats:
     """What was said, what came true, and whether anything was said at all."""
     prob = view.prob.astype(np.float64, copy=False)

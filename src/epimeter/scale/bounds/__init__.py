@@ -13,7 +13,7 @@ from typing import Any
 from epimeter.card import Metric
 from epimeter.schema import WITHIN_A_BOUND
 from epimeter.summaries.bins import Bins
-from epimeter.summaries.cells import CellTotals
+from epimeter.summaries.cell_totals import CellTotals
 from epimeter.summaries.recipe import Recipe
 
 Reading = Callable[[CellTotals], "tuple[Any, float]"]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from epimeter.metrics.bin.expected import power_mean
 from epimeter.scale.bounds.groups import SLACK
-from epimeter.summaries.cells import WIDTH, CellTotals
+from epimeter.summaries.cell_totals import WIDTH, CellTotals
 from epimeter.summaries.cuts import mass_borders
 
 Floats = NDArray[np.float64]

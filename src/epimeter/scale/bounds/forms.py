@@ -23,7 +23,7 @@ import numpy as np
 
 from epimeter.metrics.kernel.laplace import kernel_form
 from epimeter.scale.bounds.groups import SLACK, Groups
-from epimeter.summaries.cells import CELLS, WIDTH, CellTotals
+from epimeter.summaries.cell_totals import CELLS, WIDTH, CellTotals
 
 
 def norm(cells: CellTotals, width: float, kernel: Any, squared: bool, by_outcome: bool) -> tuple[float, float]:

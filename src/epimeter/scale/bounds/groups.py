@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.summaries.cells import WIDTH, CellTotals
+from epimeter.summaries.cell_totals import WIDTH, CellTotals
 
 Floats = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from epimeter.metrics.kernel.smooth import Smoothed
 from epimeter.scale.bounds.groups import SLACK, Groups
-from epimeter.summaries.cells import WIDTH, CellTotals
+from epimeter.summaries.cell_totals import WIDTH, CellTotals
 
 K1 = math.sqrt(2 / math.pi)
 K2 = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)

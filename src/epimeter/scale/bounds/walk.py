@@ -20,7 +20,7 @@ from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.differences import CumulativeError
 from epimeter.metrics.cumulative.walk import ratio
 from epimeter.scale.bounds.groups import SLACK
-from epimeter.summaries.cells import CellTotals
+from epimeter.summaries.cell_totals import CellTotals
 
 
 def deviation(cells: CellTotals, whole_range: bool) -> tuple[CumulativeError, float]:

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows shared among the cores: the loops run outside the interpreter's lock, so threads are enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
+
+SHARE = 1 << 17
+"""Rows that are worth a thread of their own."""
+
+_pool: ThreadPoolExecutor | None = None
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def shared(work: Callable[[slice], Made], n_rows: int, share: int = SHARE) -> list[Made]:
+    """What `work` makes of each part of the rows, in their order; few rows are one part and no thread is asked."""
+    parts = min(cores(), n_rows // share)
+    if parts < 2:
+        return [work(slice(0, n_rows))]
+    borders = [n_rows * part // parts for part in range(parts + 1)]
+    return list(_threads().map(work, map(slice, borders, borders[1:])))
+
+
+def _threads() -> ThreadPoolExecutor:
+    """Threads that wait for work between calls: starting them anew would cost more than a small call."""
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(cores(), thread_name_prefix="epimeter-core")
+    return _pool
+
+
+def _forget(*_: Any) -> None:
+    global _pool
+    _pool = None  # a forked process has none of its parent's threads
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Totals of rows, by slice: one call of the core for all recipes that declare a loop.
+
+A recipe's summary made here has the integers that the recipe's own `summarise` gives, however the rows are cut into calls, threads
+and machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.core import NULL, ffi, lib, read, write
+from epimeter.core.row_loops import Rows
+from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
+from epimeter.summaries.fine import Fine
+from epimeter.summaries.fixed import ONE, STEPS, Fixed
+from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.unusual_rows import UnusualRows
+from epimeter.views import Binary
+
+Integers = NDArray[np.int64]
+
+PLAIN = ("square", "prob", "excess", "null_variance")
+LOGARITHMIC = ("log_loss", "entropic", "entropic_variance", "spherical")
+COUNTS = ("true", "said", "impossible", "halves", "none")
+"""Columns of whole numbers: outcomes, rows with p > 0, certain and wrong, hits counted in halves, nothing."""
+CERTAIN = ((0.0, 0), (0.0, 1), (1.0, 0), (1.0, 1))
+"""Confidence and outcome of the rows that the logarithmic loop only counts: all rows of one kind add the same."""
+MOST_CELL_ROWS = 1 << 34
+"""Rows after which the sums of the cells are moved to wider integers: 28 bits a row."""
+
+
+class RowTotals:
+    """Totals by slice of all recipes that have a loop; slices are numbered from 0."""
+
+    def __init__(self, recipes: Iterable[Recipe]) -> None:
+        self.recipes = {recipe: recipe.loop for recipe in recipes if recipe.loop is not None}
+        self.scores = [recipe for recipe, loop in self.recipes.items() if loop.kind == "scores"]
+        names = {name for recipe in self.scores for name in self.recipes[recipe].columns}
+        fine = {name for recipe in self.scores if self.recipes[recipe].fine for name in self.recipes[recipe].columns}
+        sizes = {
+            kind: {loop.bins for loop in self.recipes.values() if loop.kind == kind} for kind in ("bins", "moments")
+        }
+        self.n_slots = 0
+        self.near_ends = "square" in fine
+        self.tables: dict[str, NDArray[Any]] = {
+            "rows": np.zeros((0, 3), np.int64),
+            "counts": np.zeros((0, 4), np.int64),
+            "certain": np.zeros((0, 4), np.int64),
+        }
+        if names & {*PLAIN, *COUNTS}:
+            self.tables["plain"] = np.zeros((0, 4, 4), np.int64)
+        if names & {*LOGARITHMIC}:
+            self.tables["logs"] = np.zeros((0, 4, 4), np.int64)
+        self.bins = {bins: np.zeros((0, bins, 4), np.int64) for bins in sorted(sizes["bins"])}
+        self.moments = {bins: np.zeros((0, bins, 30), np.int64) for bins in sorted(sizes["moments"])}
+        self.ends = np.zeros((0, 2))
+        self.cells: CellLoop | None = None
+        if any(loop.kind == "cells" for loop in self.recipes.values()):
+            self.cells = CellLoop()
+        self.unusual: list[UnusualRows] = []
+        self._struct: Any = None
+        self._kept: list[Any] = []
+
+    @property
+    def rows(self) -> Integers:
+        """Rows of each slice."""
+        return self.tables["rows"][:, 0]
+
+    def grow(self, n_slots: int) -> None:
+        """Make room for more slices."""
+        self.n_slots = n_slots
+        if n_slots <= len(self.ends):
+            return
+        room = max(n_slots, 2 * len(self.ends) if len(self.ends) > 1 else n_slots)
+        self.tables = {name: _wider(table, room) for name, table in self.tables.items()}
+        self.bins = {bins: _wider(table, room) for bins, table in self.bins.items()}
+        self.moments = {bins: _wider(table, room) for bins, table in self.moments.items()}
+        self.ends = _wider(self.ends, room, np.array([2.0, -1.0]))
+        self.unusual += [UnusualRows() for _ in range(room - len(self.unusual))]
+        if self.cells is not None:
+            self.cells.grow(room)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Tell the core where the totals are."""
+        struct = ffi.new("epi_pass *")
+        struct.slots, struct.near_ends = len(self.ends), self.near_ends
+        kept: list[Any] = []
+        for name, table in (*self.tables.items(), ("ends", self.ends)):
+            kept.append(write(table))
+            setattr(struct, name, kept[-1])
+        for name, tables in (("bins", self.bins), ("moments", self.moments)):
+            sets = ffi.new("epi_bins[]", len(tables))
+            for place, (bins, table) in enumerate(tables.items()):
+                kept.append(write(table))
+                sets[place].bins, sets[place].totals = bins, kept[-1]
+            kept.append(sets)
+            setattr(struct, name, sets)
+            setattr(struct, f"n_{name}", len(tables))
+        self._struct, self._kept = struct, kept
+
+    def add(self, true: NDArray[Any], prob: NDArray[Any], start: Integers, slot: Integers) -> bool:
+        """Add runs of rows, run g (from start[g] to start[g + 1]) to slice slot[g].
+
+        False when a row is not sound: then no total is right.
+        """
+        rows = Rows(true, prob)
+        bounds, homes = read(start), read(slot)
+        room = len(prob) if self.scores else 0
+        aside: list[NDArray[Any]] = [np.empty(room, np.uint8), np.empty(room), np.empty(room, np.int64)]
+        struct = self._struct
+        struct.unusual, struct.unusual_room = 0, room
+        struct.unusual_outcome, struct.unusual_prob, struct.unusual_slot = kept = [write(column) for column in aside]
+        fault = lib.epi_add_rows(struct, rows.struct, len(slot), bounds, homes)
+        if fault > 1:
+            raise ValueError("slices or bounds of rows that do not fit")
+        if fault:
+            return False
+        if struct.unusual:
+            self._set_aside(*[column[: struct.unusual].copy() for column in aside])
+        del kept
+        if self.cells is not None:
+            self.cells.add(rows, len(slot), bounds, homes)
+        return True
+
+    def add_all(self, true: NDArray[Any], prob: NDArray[Any]) -> bool:
+        """Add rows that are one slice."""
+        if not self.n_slots:
+            self.grow(1)
+        return self.add(true, prob, np.array([0, len(prob)]), np.zeros(1, np.int64))
+
+    def _set_aside(self, true: NDArray[Any], prob: NDArray[Any], slot: Integers) -> None:
+        for number in np.unique(slot).tolist():
+            own = slot == number
+            self.unusual[number].add(true[own], prob[own], self.scores)
+
+    def absorb(self, other: RowTotals, numbers: Integers) -> None:
+        """Add the totals of another; its slice k is the slice `numbers[k]` here."""
+        for name, table in self.tables.items():
+            _add(table, other.tables[name], numbers, 0 if name in ("plain", "logs") else None)
+        for tables, others in ((self.bins, other.bins), (self.moments, other.moments)):
+            for bins, table in tables.items():
+                _add(table, others[bins], numbers, 2)
+        n = len(numbers)
+        self.ends[numbers, 0] = np.minimum(self.ends[numbers, 0], other.ends[:n, 0])
+        self.ends[numbers, 1] = np.maximum(self.ends[numbers, 1], other.ends[:n, 1])
+        for theirs, mine in enumerate(numbers.tolist()):
+            self.unusual[mine].absorb(other.unusual[theirs])
+            if self.cells is not None and other.cells is not None and other.rows[theirs]:
+                self.cells.early[mine].append(other.cells.summary(theirs))
+
+    def drop_cells(self) -> None:
+        """Keep no cells any longer: there are too many slices for them."""
+        self.cells = None
+        self.recipes = {recipe: loop for recipe, loop in self.recipes.items() if loop.kind != "cells"}
+
+    def summary(self, recipe: Recipe, number: int = 0) -> Any:
+        """The summary of one slice."""
+        loop = self.recipes[recipe]
+        if loop.kind == "cells":
+            assert self.cells is not None
+            return self.cells.summary(number)
+        if loop.kind == "scores":
+            return self._scores(recipe, number)
+        return recipe.from_table((self.bins if loop.kind == "bins" else self.moments)[loop.bins][number])
+
+    def _column(self, name: str, number: int) -> tuple[Fixed, Fixed]:
+        """One column: its sum in steps of 2^-44 and what they leave."""
+        if name in COUNTS:
+            outcomes, said, wrong, hits = self.tables["counts"][number].tolist()
+            double = dict(zip(COUNTS, (2 * outcomes, 2 * said, 2 * wrong, hits, 0), strict=True))[name]
+            half = np.asarray((double % 2) << (STEPS - 1), np.int64)
+            return Fixed(np.asarray(double // 2, np.int64), half), Fixed.zeros(())
+        kind, names = ("plain", PLAIN) if name in PLAIN else ("logs", LOGARITHMIC)
+        units, steps, rest_units, rest_steps = (
+            np.asarray(x, np.int64) for x in self.tables[kind][number, names.index(name)]
+        )
+        return Fixed(units, steps), Fixed(rest_units, rest_steps)
+
+    def _scores(self, recipe: Any, number: int) -> Any:
+        names = self.recipes[recipe].columns
+        logarithmic = any(name in LOGARITHMIC for name in names)
+        n_rows = int(self.tables["rows"][number, 2 if logarithmic else 1])
+        parts = [recipe.from_columns([self._column(name, number) for name in names], n_rows)] if n_rows else []
+        # Rows that the loop only counted: each kind once, as often as it came; then those that it handed back.
+        counted = self.tables["certain"][number].tolist() if logarithmic else ()
+        for (prob, true), times in zip(CERTAIN, counted, strict=False):
+            if times:
+                row = Binary(np.array([true], np.uint8), np.array([prob]))
+                parts.append(repeated(recipe.by_score(row), times))
+        parts += self.unusual[number].summaries(recipe)
+        return reduce(lambda left, right: left.merge(right), parts)
+
+
+class CellLoop:
+    """The cells of all slices while rows come."""
+
+    def __init__(self) -> None:
+        self.totals = np.zeros((0, CELLS, 2, 2), np.int64)
+        self.only = np.zeros((0, CELLS))
+        self.packed, self.mixed = np.zeros((CELLS, 2), np.uint64), np.zeros(CELLS, np.uint8)
+        self.early: list[list[Any]] = []
+        """Cells that were set aside, by slice."""
+        self.since = 0
+        """Rows in the cells since then."""
+        self._struct = ffi.new("epi_cells *")
+        self._struct.packed_slot = -1
+        self._kept: list[Any] = []
+
+    def grow(self, room: int) -> None:
+        """Make room for more slices."""
+        self.totals, self.only = _wider(self.totals, room), _wider(self.only, room, EMPTY)
+        self.early += [[] for _ in range(room - len(self.early))]
+        self._kept = [write(table) for table in (self.totals, self.only, self.packed, self.mixed)]
+        self._struct.slots = room
+        self._struct.totals, self._struct.only, self._struct.packed, self._struct.mixed = self._kept
+
+    def add(self, rows: Rows, runs: int, start: Any, slot: Any) -> None:
+        """Add runs of sound rows."""
+        if self.since + rows.n_rows > MOST_CELL_ROWS:  # before a sum inside a cell could leave its integer
+            self.early = [[self.summary(number)] for number in range(len(self.early))]
+            self.totals[:], self.only[:], self.since = 0, EMPTY, 0
+        if lib.epi_add_cells(self._struct, rows.struct, runs, start, slot):
+            raise ValueError("slices or bounds of rows that do not fit")
+        self.since += rows.n_rows
+
+    def summary(self, number: int) -> Any:
+        """The cells of one slice."""
+        lib.epi_spill_cells(self._struct)
+        now = from_offsets(self.totals[number, :, :, 0], self.totals[number, :, :, 1], self.only[number])
+        return reduce(lambda left, right: left.merge(right), self.early[number], now)
+
+
+def summary_of(recipe: Recipe, view: Binary) -> Any:
+    """The summary of one view under one recipe that has a loop."""
+    totals = RowTotals([recipe])
+    if not totals.add_all(view.true, view.prob):
+        raise ValueError("a view that is not sound")
+    return totals.summary(recipe)
+
+
+def grouped(
+    true: NDArray[Any],
+    prob: NDArray[Any],
+    code: NDArray[Any],
+    n_values: int,
+    into_true: NDArray[np.uint8],
+    into_prob: NDArray[Any],
+) -> Integers:
+    """Rows grouped by their code, a missing one (-1) last; gives where each group begins, and where the last ends."""
+    rows, codes = Rows(true, prob), read(np.ascontiguousarray(code, np.int32))
+    start = np.empty(n_values + 2, np.int64)
+    single = into_prob.dtype == np.float32
+    said = write(into_prob)
+    into = write(into_true), NULL if single else said, said if single else NULL
+    if lib.epi_group_rows(rows.struct, codes, n_values + 1, write(start), *into):
+        raise ValueError("codes of slices that do not exist")
+    return start
+
+
+def repeated(summary: Any, times: int) -> Any:
+    """The summary of so many copies of the rows, by doubling."""
+    made = None
+    while times:
+        if times & 1:
+            made = summary if made is None else made.merge(summary)
+        summary = summary.merge(summary)
+        times >>= 1
+    return made
+
+
+def column_pairs(table: Integers, first: int) -> Fixed:
+    """Units and steps that stand beside each other in a table of bins."""
+    return Fixed(table[:, first].copy(), table[:, first + 1].copy())
+
+
+def fine_pairs(table: Integers, first: int) -> Fine:
+    """The same with what the steps leave."""
+    return Fine(column_pairs(table, first), column_pairs(table, first + 2))
+
+
+def _wider(old: NDArray[Any], room: int, fill: Any = 0) -> NDArray[Any]:
+    new = np.zeros((room, *old.shape[1:]), old.dtype)
+    if np.any(fill):
+        new[:] = fill
+    new[: len(old)] = old
+    return new
+
+
+def _add(mine: NDArray[Any], theirs: NDArray[Any], numbers: Integers, pairs: int | None) -> None:
+    """Add, then carry from steps to units in the columns from `pairs` on."""
+    both = mine[numbers] + theirs[: len(numbers)]
+    if pairs is not None:
+        both[..., pairs::2] += both[..., pairs + 1 :: 2] >> STEPS
+        both[..., pairs + 1 :: 2] &= ONE - 1
+    mine[numbers] = both
