@@ -26,7 +26,7 @@ def _matrix(prob: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _share(prob: NDArray[Any]) -> int:
-    return max(1, SHARE // prob.shape[1])
+    return max(1, SHARE // int(prob.shape[1]))
 
 
 def top_labels(prob: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], NDArray[np.int64]] | None:

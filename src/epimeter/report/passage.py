@@ -46,7 +46,9 @@ def summaries(view: View, recipes: Iterable[Recipe], tick: Callable[[int], None]
             chunks: list[Totals] = [of_chunk(chunk) for chunk in view.take(rows).chunks(CHUNK)]
             return reduce(merged, chunks)
 
-        totals |= reduce(merged, shared(of_part, view.n_rows, CHUNK))
+        parts: list[Totals] = shared(of_part, view.n_rows, CHUNK)
+        together: Totals = reduce(merged, parts)
+        totals |= together
     return totals
 
 

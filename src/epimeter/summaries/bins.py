@@ -189,8 +189,8 @@ class Bins(Recipe):
         if view.weight is None:
             if self.binning == "width":
                 return Bins.from_table(self, width_bins(view.true, view.prob, self.bins))
-            counts, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
-            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, edges)
+            counts, true, prob, cuts = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, cuts)
         edges = _width_edges(self.bins) if self.binning == "width" else None
         index = bin_index(view.prob, view.weight, self.bins, self.binning)
         return BinTotals(
