@@ -27,7 +27,9 @@ from epimeter.views import View, view
 
 R = TypeVar("R")
 
-Family = Literal["point", "bin", "kernel", "curve", "cumulative", "detection", "test", "recalibration", "standard"]
+Family = Literal[
+    "point", "bin", "kernel", "curve", "cumulative", "selective", "detection", "test", "recalibration", "standard"
+]
 Direction = Literal["lower", "higher", "signed", "none"]
 
 

@@ -20,6 +20,7 @@ FAMILIES = {
     "kernel": "Neighbouring confidences weighed by a kernel",
     "curve": "Calibration curves fitted to the data, and tests on them",
     "cumulative": "The walk of outcome minus confidence, sorted by confidence",
+    "selective": "Right answers and wrong ones told apart by confidence, and the doubtful left out",
     "detection": "Boxes on images: scores of detections against what they found",
     "test": "Tests and intervals that work with any metric",
     "recalibration": "Maps from stated to seen, used to measure a calibration gain",

@@ -24,6 +24,7 @@ from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import at_least
 from epimeter.inference.inversion import BinnedError, WalkError
+from epimeter.inference.ranked import INFLUENCES, ranked_ends
 from epimeter.inference.resampled_columns import column_interval
 from epimeter.inference.spread import Evidence, clopper_pearson, score_ends, skill_ends, student, sums_ends
 from epimeter.inference.statistic import Statistic
@@ -66,7 +67,7 @@ NORMS: Mapping[str, tuple[float | str, int]] = {
 OWN_INTERVAL = ("dpe", "l2_ece_ci")
 """Debiased squares: drawing rows again would only add back the bias, so they keep their own interval."""
 RATIOS = ("eo_ratio", "oe_ratio")
-SMOOTH_SUMS = (*RATIOS, "soft_f1", "root_brier_score", "ecd_test")
+SMOOTH_SUMS = (*RATIOS, "normalized_entropy", "soft_f1", "root_brier_score", "ecd_test")
 WALKS = {"ecce_mad": False, "ecce_r": True, "cutoff_ce": True}
 """Cumulative errors; whether they measure the range of the walk."""
 
@@ -223,7 +224,11 @@ class Request:
 def zero_when_calibrated(metric: Metric[Any]) -> bool:
     """Whether it is an error that perfect calibration brings to 0 and chance makes positive."""
     card = metric.card
-    return card.ideal == 0.0 and card.direction == "lower" and card.family in ("bin", "kernel", "curve", "cumulative")
+    return (
+        card.ideal == 0.0
+        and card.direction == "lower"
+        and card.family in ("bin", "kernel", "curve", "cumulative", "selective")
+    )
 
 
 def resampled_interval(
@@ -294,6 +299,11 @@ def known_interval(
     elif type(recipe) is MeanOf:
         three = score_ends(recipe, finished, compute, view, evidence, level)
         found, word = (None, "") if three is None else (three[:2], three[2])
+    elif name in INFLUENCES and dict(choices).get("max_rejection", 1.0) == 1.0:
+        found, word = (
+            ranked_ends(name, compute(finished), view.read_as(recipe.reading), choices, evidence, level),
+            "delta method",
+        )
     elif name == "brier_skill_score" and choices.get("reference") is None:
         found, word = skill_ends(view.classes, compute(finished), evidence, level), "delta method"
     elif name == "cis" and evidence.group is None and view.weight is None:

@@ -130,6 +130,13 @@ class Ordered(_Keeps):
 
 
 @dataclass(frozen=True)
+class OrderedAnswers(Ordered):
+    """Answers sorted by the confidence in them, then by whether they are right."""
+
+    reading: ClassVar[Reading] = "event"
+
+
+@dataclass(frozen=True)
 class BinnedRows:
     """Rows with the bin of each."""
 

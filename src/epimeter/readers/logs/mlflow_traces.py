@@ -58,7 +58,7 @@ def _answer(trace: dict[str, Any], run: Run, options: LogOptions) -> tuple[Answe
     tags = info.get("tags") if isinstance(info.get("tags"), dict) else {}
     about = info.get("trace_metadata") or info.get("request_metadata") or {}
     made = Answer(
-        question=str(info.get("client_request_id") or tags.get("question") or identity),  # type: ignore[union-attr]
+        question=str(info.get("client_request_id") or tags.get("question") or identity),
         id=identity,
         text=_output(trace, info),
         time=_time(info),
@@ -109,7 +109,7 @@ def _output(trace: dict[str, Any], info: dict[str, Any]) -> str | None:
         try:
             found = json.loads(found)
         except ValueError:
-            return found
+            return str(found)
     return _text(found)
 
 

@@ -152,7 +152,7 @@ def _messages(messages: Any) -> str | None:
         try:
             messages = json.loads(messages)
         except ValueError:
-            return messages
+            return str(messages)
     if isinstance(messages, list) and messages:
         last = messages[-1]
         return content(last.get("parts", last.get("content"))) if isinstance(last, dict) else None

@@ -13,7 +13,8 @@ from typing import Any
 from epimeter.errors import ReadError
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.outcomes import PARTLY_RIGHT, declines, number
-from epimeter.readers.logs.stated import STEM, Stated, stated
+from epimeter.readers.logs.phrases import STEM
+from epimeter.readers.logs.stated import Stated, stated
 from epimeter.readers.logs.tokens import above_one, at_answer, sequence_probability
 from epimeter.readers.wording import brief, shown
 
