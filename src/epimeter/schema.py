@@ -75,6 +75,7 @@ PURPOSES = {
     "curve": "the frequency seen changes smoothly, or steadily, with the confidence stated",
     "cumulative": "neither bins nor a bandwidth shall be chosen",
     "point": "every row shall be scored for itself",
+    "selective": "doubtful answers can be withheld, or right answers shall be told from wrong ones",
     "detection": "boxes on images are scored",
     "test": "a p-value, an interval or a comparison is wanted, of any metric",
     "recalibration": "stated confidences shall be mapped to frequencies",

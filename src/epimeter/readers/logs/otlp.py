@@ -122,7 +122,9 @@ def _records(document: Any) -> Iterator[tuple[dict[str, Any], str | None, int | 
 
 def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
     return {
-        pair.get("key"): _value(pair.get("value")) for pair in entry.get("attributes") or () if isinstance(pair, dict)
+        str(pair.get("key")): _value(pair.get("value"))
+        for pair in entry.get("attributes") or ()
+        if isinstance(pair, dict)
     }
 
 
