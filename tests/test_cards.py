@@ -1,5 +1,7 @@
 """What the cards say is what the review reports, and what pages and commands print."""
 
+import pydoc
+
 from click.testing import CliRunner
 
 from epimeter.card import catalogue, find
@@ -40,3 +42,10 @@ def test_the_card_and_the_page_say_whether_it_is_proper_how_it_is_tested_what_it
 def test_one_page_lists_every_metric():
     page = properties_page()
     assert all(f"[{name}]({name}.md)" in page for name in catalogue())
+
+
+def test_help_shows_the_call_and_every_parameter():
+    shown = pydoc.render_doc(find("ece"), renderer=pydoc.plaintext)
+    assert "ece(y_true, y_prob, *, sample_weight=None, bins=10, binning='width'" in shown
+    assert "bins : default 10" in shown
+    assert "Number of bins B." in shown

@@ -13,6 +13,7 @@ import difflib
 import importlib
 import inspect
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -85,8 +86,20 @@ class Metric(Generic[R]):
         self.reads = reads
         self._prepare = prepare
         self.__name__ = self.__qualname__ = card.name
-        self.__doc__ = function.__doc__
         self.__module__ = function.__module__
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """What `help` shows: the call, what it measures, every parameter with its default, those of the bins too."""
+        lines = [summary_line(self.compute), "", f"{self.name}{self.__signature__}"]
+        if self.parameters:
+            lines += ["", "Parameters", "----------"]
+        for p in self.parameters.values():
+            words = f", one of {' | '.join(p.words)}" if p.words else ""
+            lines.append(f"{p.name} : {'required' if p.required else f'default {p.default!r}'}{words}")
+            lines += textwrap.wrap(p.meaning, 110, initial_indent="    ", subsequent_indent="    ")
+        lines += ["", f"{self.card.title}; {self.card.source}", self.card.pitfalls]
+        return "\n".join(lines).rstrip()
 
     def __repr__(self) -> str:
         return f"<metric {self.name}>"
@@ -226,6 +239,11 @@ class Metric(Generic[R]):
         """The fields of its result; empty when it is a plain number."""
         hint = inspect.signature(self.compute, eval_str=True).return_annotation
         return tuple(f.name for f in fields(hint)) if is_dataclass(hint) else ()
+
+
+def summary_line(function: Callable[..., Any]) -> str:
+    """What it measures, in one line."""
+    return inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
 _CATALOGUE: dict[str, Metric[Any]] = {}

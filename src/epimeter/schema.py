@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from epimeter.card import Metric
+from epimeter.card import Metric, summary_line
 from epimeter.limits import Above, AtLeast, Between
 from epimeter.parameters import REQUIRED, Parameter
 from epimeter.results import plain
@@ -29,7 +29,7 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "name": card.name,
         "title": card.title,
         "family": card.family,
-        "summary": summary(metric),
+        "summary": summary_line(metric.compute),
         "equation": card.equation,
         "where": dict(card.where),
         "range": [plain(low), plain(high)],
@@ -125,11 +125,6 @@ def not_when(metric: Metric[Any]) -> str:
     if metric.reads is not None and not card.weighted:
         faults.append("rows have weights")
     return ", or ".join(faults or ["its pitfalls apply"])
-
-
-def summary(metric: Metric[Any]) -> str:
-    """What it measures, in one line."""
-    return (metric.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
 
 
 def streams(metric: Metric[Any]) -> str:

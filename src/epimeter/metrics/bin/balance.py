@@ -154,7 +154,7 @@ def abc(bins: BinTotals, *, measure: Literal["mass", "line"] = "mass") -> Areas:
 
 def area_above(x: Floats, height: Floats) -> float:
     """Area between the axis and the positive part of the polygon through (x, height)."""
-    # Bins cut through ties share one mean, and rounding must not make the step between them negative.
+    # Rounding of neighbouring means must not make the step between them negative.
     step = np.maximum(np.diff(x), 0.0)
     left, right = height[:-1], height[1:]
     trapezoid = (np.maximum(left, 0.0) + np.maximum(right, 0.0)) / 2

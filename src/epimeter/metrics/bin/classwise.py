@@ -178,7 +178,7 @@ class MassBins(GivenBins):
     where=CLASS_SYMBOLS | {"p": "parameter norm"},
     source="Nixon et al. 2019 CVPR workshops; Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
     matrix=GIVEN_CLASSES,
-    pitfalls="Cuts through equal confidences depend on the order of the rows; some peers merge ties instead. netcal's "
+    pitfalls="Equal confidences stay in one bin; some peers cut them in the order of the rows. netcal's "
     "ACE is another metric: the plain mean over equal-width bins (rbece with min_count=1).",
     aliases=(
         "ece-em",

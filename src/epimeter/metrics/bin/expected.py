@@ -54,8 +54,8 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     where=BIN_SYMBOLS,
     source="Naeini et al. 2015 AAAI; Guo et al. 2017 ICML eq 3; Lane 2025 s4.2 eq 28",
     pitfalls="Biased upwards: a perfectly calibrated model scores above 0 on finite data (see ece_db). Gaps of "
-    "opposite sign inside a bin cancel, and the value depends on the number of bins. Equal-mass cuts through equal "
-    "confidences depend on the order of the rows. Peers that close bins on the right differ on confidences that "
+    "opposite sign inside a bin cancel, and the value depends on the number of bins. Equal confidences "
+    "are never cut. Peers that close bins on the right differ on confidences that "
     "lie exactly on an edge.",
     aliases=(
         "ece-ew",

@@ -139,7 +139,7 @@ def chosen_bins(
     order="rows",
     weighted=False,
     pitfalls="The folds follow the order of the rows: shuffle rows that are sorted. No root is taken, so norm=2 is a "
-    "square. Equal-mass bins begin at a confidence and never cut ties, unlike those of ece. Takes no weights: folds "
+    "square. Equal-mass bins begin where a cut falls; those of ece go by the middle of a tie. Takes no weights: folds "
     "of weighted rows are not defined.",
     aliases=("ece-fott", "tilted-roof_ece"),
 )
