@@ -390,13 +390,13 @@ def test_a_clearly_miscalibrated_model_is_covered():
 
 def test_reports_carry_intervals_unless_told_otherwise():
     report = epimeter.evaluate(Y, P)
-    with_interval = [m.metric for m in report if m.interval is not None]
+    with_interval = [m.metric for m in report.values() if m.interval is not None]
     assert {"ece", "mce", "lp_ce", "esce", "brier_score", "nll", "ecd", "success_rate", "eo_ratio", "dpe"} <= set(
         with_interval
     )
     assert "spiegelhalter_z" not in with_interval
     assert report.to_dict()["measurements"][0]["interval"]["level"] == 0.95
-    assert all(m.interval is None for m in epimeter.evaluate(Y, P, intervals=None))
+    assert all(m.interval is None for m in epimeter.evaluate(Y, P, intervals=None).values())
 
 
 def test_a_report_by_bootstrap_shares_replicates_with_the_interval_alone():
@@ -418,7 +418,7 @@ def test_reports_say_how_many_independent_units_there_are():
 
 def test_a_report_of_one_row_or_of_undefined_values_has_no_intervals():
     report = epimeter.evaluate([1], [0.7])
-    assert all(m.interval is None for m in report)
+    assert all(m.interval is None for m in report.values())
     report = epimeter.evaluate([1, 1, 1], [0.7, 0.7, 0.7], intervals="bootstrap", draws=20)
     assert report["eo_ratio"].value is not None
 

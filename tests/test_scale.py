@@ -36,7 +36,7 @@ def arrow(n=N, seed=0, **rest):
 
 
 def numbers(report):
-    return {m.metric: (m.value, dict(m.fields), m.exact) for m in report}
+    return {m.metric: (m.value, dict(m.fields), m.exact) for m in report.values()}
 
 
 DISTRIBUTIONS = {
@@ -198,7 +198,7 @@ def test_folders_named_key_value_are_slices(tmp_path):
 
 def test_above_the_row_limit_a_metric_says_why_it_is_not_measured(files):
     found = scan(files / "part*.parquet", ["ece", "ece_sweep"], row_limit=5_000)
-    assert [m.metric for m in found] == ["ece"]
+    assert [m.metric for m in found.values()] == ["ece"]
     assert found.left_out == {
         "ece_sweep": "needs all rows, which are more than row_limit (5,000); sample=… measures it on a uniform sample"
     }

@@ -27,7 +27,7 @@ def frame(n=N):
 
 
 def numbers(report):
-    return {m.metric: (m.value, dict(m.fields), m.exact) for m in report}
+    return {m.metric: (m.value, dict(m.fields), m.exact) for m in report.values()}
 
 
 @pytest.fixture(scope="module")

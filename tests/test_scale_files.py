@@ -26,7 +26,7 @@ def columns(n=2_000, seed=0):
 
 
 def numbers(report):
-    return {m.metric: (m.value, dict(m.fields)) for m in report}
+    return {m.metric: (m.value, dict(m.fields)) for m in report.values()}
 
 
 @pytest.fixture

@@ -10,8 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.documents.held import Held, Record
+from epimeter.documents.sections import Document, Grid, Section
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class BinTable:
     """The bins behind a number: borders, rows, mean confidence and frequency; NaN where a bin is empty."""
 
@@ -19,6 +22,11 @@ class BinTable:
     count: NDArray[np.int64]
     confidence: NDArray[np.float64]
     frequency: NDArray[np.float64]
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, BinTable) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists for JSON; null where a bin is empty."""
@@ -119,12 +127,17 @@ class Number(float):
     def __getnewargs__(self) -> Any:
         return float(self), self.metric, self.parameters, self.n_rows, self.table, self.interval
 
+    @property
+    def value(self) -> float:
+        """The bare number, as on a report's line."""
+        return float(self)
+
     def within(self, interval: Interval | None) -> Number:
         """The same number with an interval beside it."""
         return Number(float(self), self.metric, self.parameters, self.n_rows, self.table, interval)
 
 
-class Result:
+class Result(Held):
     """Base of named results: frozen dataclasses whose fields are the numbers."""
 
     metric: str | None = None
@@ -157,11 +170,45 @@ class Result:
         """The fields as plain values for JSON; non-finite numbers as null."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
+    def __float__(self) -> float:
+        return self.headline
+
+    def __getattr__(self, name: str) -> Any:
+        # Every result has a value; a field of that name comes before this.
+        if name == "value":
+            return self.headline
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def records(self) -> list[Record]:
+        """The single numbers as one line; arrays stay with the result."""
+        made: Record = {} if self.metric is None else {"metric": self.metric}
+        made |= {name: value for name, value in self.to_dict().items() if not isinstance(value, list | dict)}
+        if self.interval is not None:
+            made |= {"low": self.interval.low, "high": self.interval.high, "level": self.interval.level}
+        return [made]
+
+    def document(self, *, for_print: bool = False) -> Document:
+        (told,) = self.records()
+        name = str(told.pop("metric", type(self).__name__))
+        rows = tuple((field, cell_text(value)) for field, value in told.items())
+        facts = [] if self.n_rows is None else [f"{self.n_rows:,} rows"]
+        facts += [f"{key} = {value}" for key, value in (self.parameters or {}).items()]
+        return Document(name, ", ".join(facts), (Section(name, (Grid(name, ("", "value"), rows, frozenset({1})),)),))
+
+    __str__ = object.__str__  # a result prints as its fields; frames and files are made of its lines
+
     @property
     def headline(self) -> float:
         """The one number that stands for the result: the field `value`, else the first."""
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]
         return float(getattr(self, "value" if "value" in names else names[0]))
+
+
+def cell_text(value: Any) -> str:
+    """A value for a table: six digits, a dash where it is not there."""
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def plain(value: Any) -> Any:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from standard_samples import NOW, columns, declared, evaluated, liable, sample
 
+from epimeter.documents.html import html
+from epimeter.documents.markdown import markdown
+from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
+from epimeter.documents.terminal import terminal
 from epimeter.report import evaluate
 from epimeter.report.curves import Reliability, curves
 from epimeter.report.figures import cumulative, gauge, histogram, reliability, risk_coverage
-from epimeter.report.html import html
-from epimeter.report.markdown import markdown
 from epimeter.report.pages import document, pictures
-from epimeter.report.sections import Document, Grid, Items, Paragraph, Section
-from epimeter.report.terminal import terminal
 from epimeter.standards.pages import standards_document, standards_sections
 from epimeter.views import view
 

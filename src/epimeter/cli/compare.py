@@ -9,8 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
-from epimeter.cli.outputs import spare
+from epimeter.cli.judging import metric_names, read_table, refuse_weights
+from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
@@ -66,6 +66,7 @@ def compare(
     if len(files) < 2:
         raise click.UsageError("compare takes at least two files")
     spare(output, *files)
+    form = asked_form(output, as_json)
     if figure is not None:
         from epimeter.draw.saving import format_of, require_matplotlib
 
@@ -100,16 +101,13 @@ def compare(
 
         save(forest(found), figure)
         click.echo(f"wrote {figure}", err=True)
-    document = {
-        "models": [{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
-        "pairing": how,
-        "level": level,
-        "adjust": adjust,
-        "draws": draws,
-        "seed": seed,
-        "differences": [difference.to_dict() for difference in found],
-    }
-    write(document, _text(names, tables, how, found, level, adjust), as_json, output)
+    told = found.told(
+        models=[{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
+        pairing=how,
+        draws=draws,
+        seed=seed,
+    )
+    write(told.rendered(form), output)
 
 
 def named_files(files: tuple[str, ...]) -> list[str]:
@@ -151,39 +149,3 @@ def _by_id(tables: list[Table]) -> list[Table] | None:
                 field="label",
             )
     return sorted_tables
-
-
-def _text(names: list[str], tables: list[Table], how: str, found: Any, level: float, adjust: str) -> str:
-    head = " · ".join(f"{name} ({table.n_rows:,} rows)" for name, table in zip(names, tables, strict=True))
-    rows = [("metric", "first", "second", "difference", f"{100 * level:g} % interval", "p", "adjusted", "better")]
-    parts = []
-    for difference in found:
-        pair = f"{difference.first} against {difference.second}"
-        if pair not in parts:
-            parts.append(pair)
-        rows.append(
-            (
-                difference.metric,
-                f"{difference.value_first:.6g}",
-                f"{difference.value_second:.6g}",
-                f"{difference.value:+.4g}",
-                f"[{difference.interval.low:.4g}, {difference.interval.high:.4g}]",
-                chance(difference.p_value),
-                chance(difference.adjusted),
-                difference.better or "–",
-            )
-        )
-    per_pair = len(found) // len(parts)
-    tables_text = []
-    for number, pair in enumerate(parts):
-        body = [rows[0], *rows[1 + number * per_pair : 1 + (number + 1) * per_pair]]
-        tables_text.append(f"{pair}\n\n{aligned(body)}")
-    methods = "; ".join(dict.fromkeys(difference.method for difference in found))
-    return "\n\n".join(
-        [
-            f"{head} · {how}",
-            *tables_text,
-            f"{methods}; p-values adjusted by {adjust}. "
-            "A positive difference means that the first has the larger value.",
-        ]
-    )

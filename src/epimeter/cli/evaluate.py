@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
 from epimeter.card import catalogue, find
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
@@ -68,7 +66,8 @@ def evaluate(
 
     FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
     (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column. The file
-    named with -o is text, or by its suffix .json, .md or .html. Several files, a pattern, a folder and a large file
+    named with -o is written as its suffix says: .html, .md, .json, .txt, .csv, .tex, .pdf; .png and .svg hold the
+    reliability diagram. Several files, a pattern, a folder and a large file
     are read in one pass, in memory that does not grow with them.
 
     \b
@@ -86,7 +85,7 @@ def evaluate(
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
     given = dict(_pair(column, "--column") for column in columns)
-    form = "json" if as_json else FORMS.get(Path(output or "").suffix.lower(), "text")
+    form = asked_form(output, as_json)
     asked = Streaming(by, value, row_limit, sample, skip_damaged)
     if (task == "detection" or standards["standard"]) and (more or asked.asked):
         raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
@@ -96,7 +95,7 @@ def evaluate(
         if standards["standard"]:
             raise click.UsageError("--standard is for classification; detections have no level")
         report = evaluate_detections(truth, file, metrics=names, **choices)
-        write(as_text(report, form, None), output)
+        write(report.rendered(form), output)
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
@@ -116,12 +115,8 @@ def evaluate(
 
         table = read(file, columns=given or None, format=kind)
         report = measured_table(table, _with_required(names, wanted), choices)
-        write(as_text(report, form, table), output)
+        write(report.rendered(form), output)
     _judge(report, wanted)
-
-
-FORMS = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
-"""How a report is rendered, by the suffix of the file it goes to."""
 
 
 def measured(
@@ -235,33 +230,6 @@ def _judge(report: Report, wanted: list[Requirement]) -> None:
         click.echo(f"epimeter: {sentence}", err=True)
     if failed:
         raise click.exceptions.Exit(1)
-
-
-def as_text(report: Report, form: str, table: Table | None) -> str:
-    """A report in the form asked for; figures where the rows are at hand."""
-    if form == "json":
-        return json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n"
-    if form == "text":
-        from epimeter.report.text import text
-
-        return text(report)
-    from epimeter.report.curves import curves
-    from epimeter.report.html import html
-    from epimeter.report.markdown import markdown
-    from epimeter.report.pages import document
-    from epimeter.views import view
-
-    made = document(report, None if table is None else curves(view(table.y_true, table.y_prob)))
-    return markdown(made) if form == "markdown" else html(made, footer=f"Made by epimeter {report.version}.")
-
-
-def write(rendered: str, output: str | None) -> None:
-    """Print, or write to a file."""
-    if output is None:
-        click.echo(rendered, nl=False)
-    else:
-        Path(output).write_text(rendered, encoding="utf-8")
-        click.echo(f"wrote {output}", err=True)
 
 
 def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -> dict[str, Any]:

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands test, compare and plan have in common: reading, printing tables, writing figures."""
+"""What the commands test, compare and plan have in common: reading, printing tables."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-import click
 
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
@@ -33,21 +28,6 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> str:
         ]
         lines.append("  " + "  ".join(cells).rstrip())
     return "\n".join(lines)
-
-
-def chance(p_value: float) -> str:
-    """A p-value in four digits."""
-    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
-
-
-def write(document: dict[str, Any], text: str, as_json: bool, output: str | None) -> None:
-    """Print a result, or write it to a file."""
-    rendered = json.dumps(document, indent=2, allow_nan=False) + "\n" if as_json else text + "\n"
-    if output is None:
-        click.echo(rendered, nl=False)
-    else:
-        Path(output).write_text(rendered, encoding="utf-8")
-        click.echo(f"wrote {output}", err=True)
 
 
 def metric_names(metrics: tuple[str, ...], standard: tuple[str, ...]) -> list[str]:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import click
 
-from epimeter.cli.judging import aligned, write
+from epimeter.cli.judging import aligned
+from epimeter.cli.outputs import asked_form, write
 
 LEVELS = ("L1", "L2", "L3")
 DOMAINS = ("medical", "legal", "financial", "code", "general")
@@ -62,6 +64,7 @@ def plan(
     from epimeter.inference import plan as planned
     from epimeter.standards import ers
 
+    form = asked_form(output, as_json, without=("html", "markdown", "csv", "latex", "pdf", "png", "svg"))
     found = {}
     if standard in ("ers", "both"):
         targets = _ers(wanted, domain, expected_ece, expected_u_recall, accuracy, bins)
@@ -81,7 +84,10 @@ def plan(
         "confidence": confidence,
         "standards": {name: made.to_dict() | {"rows_with_minimum": rows} for name, (made, rows) in found.items()},
     }
-    write(document, "\n\n".join(_text(name, made, rows) for name, (made, rows) in found.items()), as_json, output)
+    if form == "json":
+        write(json.dumps(document, indent=2, allow_nan=False) + "\n", output)
+    else:
+        write("\n\n".join(_text(name, made, rows) for name, (made, rows) in found.items()) + "\n", output)
 
 
 def _variance(accuracy: float) -> float:

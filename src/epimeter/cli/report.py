@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from epimeter.cli.evaluate import FORMS, _judge, parsed, write
-from epimeter.cli.outputs import spare
+from epimeter.cli.evaluate import _judge, parsed
+from epimeter.cli.outputs import asked_form, spare, write
 
 
 @click.command()
@@ -26,9 +24,9 @@ def report(
     from epimeter.scale.reports import reports
 
     spare(output, *files)
+    form = asked_form(output, as_json)
     wanted = [parsed(requirement) for requirement in requirements]
     found = chosen(reports(merged_files(matching(files))), value)
-    form = "json" if as_json else FORMS.get(Path(output or "").suffix.lower(), "text")
     write(rendered(found, form), output)
     for made in found.values():
         _judge(made, wanted)

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from epimeter.cli.evaluate import as_text
 from epimeter.report.measurement import Report
-from epimeter.scale.reports import Reports
+from epimeter.report.slices import Reports
 
 SHOWN = 30
 """Slices that a terminal shows; JSON holds all."""
@@ -31,26 +29,24 @@ def chosen(found: Report | Reports, value: str | None) -> Mapping[Any, Report]:
     raise click.UsageError(f"no slice is called {value!r}; there are {', '.join(str(v) for v in list(found)[:8])}")
 
 
-def rendered(found: Mapping[Any, Report], form: str) -> str:
-    """One report as it is; several as a table, or as a JSON object by slice."""
+def rendered(found: Mapping[Any, Report], form: str) -> str | bytes:
+    """One report as it is; several as a table of slices."""
     if len(found) == 1:
-        return as_text(next(iter(found.values())), form, None)
-    if form == "json":
-        made = {str(value): report.to_dict() for value, report in found.items()}
-        return json.dumps(made, indent=2, allow_nan=False) + "\n"
-    if form != "text":
-        raise click.UsageError("several slices are shown as text or JSON; --slice NAME chooses one for a document")
-    return table(found)
+        return next(iter(found.values())).rendered(form)
+    assert isinstance(found, Reports)
+    if form in ("png", "svg"):
+        raise click.UsageError("several slices have no figure of their own; --slice NAME chooses one")
+    return table(found) if form == "text" else found.rendered(form)
 
 
 def table(found: Mapping[Any, Report]) -> str:
     """The slices in rows, the first metrics in columns."""
     values = list(found)
     some = {value: found[value] for value in values[:SHOWN]}
-    names = [m.metric for m in next(iter(some.values()))][:6]
+    names = list(next(iter(some.values())))[:6]
     lines = [["slice", "rows", *names]]
     for value, report in some.items():
-        measured = {m.metric: m.value for m in report}
+        measured = {m.metric: m.value for m in report.measurements}
         cells = ["–" if measured.get(name) is None else f"{measured[name]:.6g}" for name in names]
         lines.append([str(value), f"{report.n_rows:,}", *cells])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]

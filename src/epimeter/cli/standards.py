@@ -149,8 +149,8 @@ def evaluated(
     return Evaluated(made, measured_table(table, metrics, choices or {}), records)
 
 
-def rendered(found: Evaluated, form: str) -> str:
-    """The evaluation as text, json, markdown or html."""
+def rendered(found: Evaluated, form: str) -> str | bytes:
+    """The evaluation in the form asked for; CSV and figures are those of the measurements."""
     if form == "json":
         whole = found.standards.to_dict() | {"report": found.report.to_dict()}
         return json.dumps(whole, indent=2, allow_nan=False) + "\n"
@@ -159,20 +159,31 @@ def rendered(found: Evaluated, form: str) -> str:
     from epimeter.standards.pages import standards_document, standards_sections
 
     if form == "text":
-        from epimeter.report.terminal import terminal
+        from epimeter.documents.terminal import terminal
 
         return terminal(standards_document(found.standards))
     own = standards_document(found.standards)
+    shown = pictures(curves(found.records.given), for_print=form == "pdf")
     whole_document = replace(
-        document(found.report, before=standards_sections(found.standards, pictures(curves(found.records.given)))),
+        document(found.report, before=standards_sections(found.standards, shown), drawn=False),
         title=own.title,
         subtitle=own.subtitle,
     )
     if form == "markdown":
-        from epimeter.report.markdown import markdown
+        from epimeter.documents.markdown import markdown
 
         return markdown(whole_document)
-    from epimeter.report.html import html
+    if form == "latex":
+        from epimeter.documents.latex import latex
+
+        return latex(whole_document)
+    if form == "pdf":
+        from epimeter.documents.paper import pdf
+
+        return pdf(whole_document)
+    if form in ("csv", "png", "svg"):
+        return found.report.rendered(form)
+    from epimeter.documents.html import html
 
     return html(whole_document, footer=f"Made by epimeter {found.report.version}. It measures; it changes no model.")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from epimeter.cli.judging import aligned, chance, metric_names, read_table, refuse_weights, write
-from epimeter.cli.outputs import spare
+from epimeter.cli.judging import metric_names, read_table, refuse_weights
+from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 
 TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
@@ -63,6 +63,7 @@ def test(
     from epimeter.inference.comparison import ASYMPTOTIC
 
     spare(output, file)
+    form = asked_form(output, as_json, without=("png", "svg"))
     if figure is not None:
         from epimeter.draw.saving import format_of, require_matplotlib
 
@@ -87,37 +88,26 @@ def test(
 
         draw.save(draw.cumulative(table.y_true, table.y_prob), figure)
         click.echo(f"wrote {figure}", err=True)
-    document = {
-        "source": table.source,
-        "n_rows": table.n_rows,
-        "alpha": alpha,
-        "adjust": adjust,
-        "draws": draws,
-        "seed": seed,
-        "calibration": [finding.to_dict() for finding in found],
-        "safety": safe.to_dict(),
-        "tolerance": None if held is None else {"metric": error, **held.to_dict()},
-    }
-    write(document, _text(table, found, safe, held, error, alpha, adjust), as_json, output)
+    told = found.told(
+        *_sentences(safe, held, error),
+        source=table.source,
+        n_rows=table.n_rows,
+        safety=safe.to_dict(),
+        tolerance=None if held is None else {"metric": error, **held.to_dict()},
+    )
+    write(told.rendered(form), output)
     if gate and (any(finding.reject for finding in found) or (held is not None and held.verdict == "above")):
         raise click.exceptions.Exit(1)
 
 
-def _text(table: Any, found: Any, safe: Any, held: Any, error: str, alpha: float, adjust: str) -> str:
-    refuted = [finding.metric for finding in found if finding.reject]
-    rows = [("metric", "value", "p", "adjusted", "verdict", "how")]
-    rows += [
-        (f.metric, f"{f.value:.6g}", chance(f.p_value), chance(f.adjusted), "refuted" if f.reject else "–", f.method)
-        for f in found
-    ]
-    parts = [
-        f"{table.source} · {table.n_rows:,} rows · level {alpha:g}, adjusted by {adjust}",
-        "Perfect calibration is refuted by " + ", ".join(refuted) + "."
-        if refuted
-        else "Perfect calibration is not refuted; that is no proof of it.",
-        aligned(rows),
+def _sentences(safe: Any, held: Any, error: str) -> list[str]:
+    """What the further tests say."""
+    from epimeter.inference.tables import chance
+
+    established = "is established" if safe.reject else "is not established"
+    made = [
         f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, p {chance(safe.p_value)}: "
-        + ("over-confidence is established." if safe.reject else "over-confidence is not established."),
+        f"over-confidence {established}."
     ]
     if held is not None:
         words = {
@@ -125,8 +115,8 @@ def _text(table: Any, found: Any, safe: Any, held: Any, error: str, alpha: float
             "within": "shown to be kept",
             "undecided": "not decided by these rows",
         }
-        parts.append(
+        made.append(
             f"{error} at most {held.tau:g}: {words[held.verdict]} (value {held.value:.6g}, p against it "
             f"{chance(held.p_value)}, p for it {chance(held.p_value_within)}; {held.method})."
         )
-    return "\n\n".join(parts)
+    return made

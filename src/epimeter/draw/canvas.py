@@ -82,11 +82,12 @@ def stage(
     height: float,
     left: float = LEFT,
     above: float = 0.4,
-) -> tuple[Any, Axes]:
+) -> tuple[Figure, Axes]:
     """One panel on a page of its own, or the axes of somebody's figure with the title and a brief note over them."""
     if ax is not None:
         axes = dressed(ax, title, brief)
-        return axes.figure, axes
+        holder: Figure = ax.figure
+        return holder, axes
     made, top = page(left + width + RIGHT, height, title, notes)
     return made, panel(made, left, 0.55, width, top - 0.55 - above)
 

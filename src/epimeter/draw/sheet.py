@@ -14,7 +14,11 @@ NOTEBOOK_DPI = 110
 class Sheet(Figure):
     """A matplotlib figure that a fresh notebook shows: no pyplot, no magic word, nothing to close."""
 
-    def _repr_png_(self) -> bytes:
+    def rendered(self, format: str, *, dpi: float = 150) -> bytes:
+        """The figure as the bytes of a png, svg or pdf file; the same figure gives the same bytes."""
         from epimeter.draw.saving import rendered
 
-        return rendered(self, "png", dpi=NOTEBOOK_DPI)
+        return rendered(self, format, dpi=dpi)
+
+    def _repr_png_(self) -> bytes:
+        return self.rendered("png", dpi=NOTEBOOK_DPI)

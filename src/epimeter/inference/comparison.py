@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -21,32 +20,18 @@ from epimeter.inference.intervals import OPTIONS, refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
 from epimeter.inference.statistic import Statistic
+from epimeter.inference.tables import Comparison, Difference, Finding, Findings
 from epimeter.metrics.bin.square import l2_ece_ci
 from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
 from epimeter.parameters import check
-from epimeter.results import Interval, plain
+from epimeter.results import Interval
 from epimeter.views import view
 
 Floats = NDArray[np.float64]
 Adjustment = Literal["holm", "bonferroni", "bh", "by"]
 ASYMPTOTIC: dict[str, Metric[Any]] = {"ecce_mad": ecce_mad, "l2_ece_ci": l2_ece_ci, "spiegelhalter_z": spiegelhalter_z}
 """Tests of perfect calibration with a law of their own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One test of perfect calibration."""
-
-    metric: str
-    value: float
-    p_value: float
-    adjusted: float
-    reject: bool
-    method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def drawn_null(
@@ -79,7 +64,7 @@ def calibration_tests(
     seed: int = 0,
     threads: int | None = None,
     null: Mapping[str, Floats] | None = None,
-) -> list[Finding]:
+) -> Findings:
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
     Metrics with a law of their own are tested by it; for the others labels are drawn from the forecasts, the same
@@ -118,7 +103,7 @@ def calibration_tests(
         signed = find(name).card.direction == "signed"
         found[name] = value, min(1.0, 2 * min(above, below)) if signed else above, "resampling"
     adjusted = adjust_p_values([found[name][1] for name in names], method=adjust, alpha=alpha).adjusted
-    return [
+    made = [
         Finding(
             metric=name,
             value=found[name][0],
@@ -129,32 +114,7 @@ def calibration_tests(
         )
         for name, q in zip(names, adjusted, strict=True)
     ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """How two models differ in one metric; positive: the first has the larger value."""
-
-    first: str
-    second: str
-    metric: str
-    value_first: float
-    value_second: float
-    value: float
-    interval: Interval
-    p_value: float
-    adjusted: float
-    reject: bool
-    method: str
-    better: str
-    """The model with the better value, where the test rejects and the interval leaves out 0 as well; else empty.
-
-    Swapping tests whether the models are exchangeable; two of them can be told apart and still be equally calibrated.
-    """
-
-    def to_dict(self) -> dict[str, Any]:
-        made = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "interval"}
-        return made | {"interval": self.interval.to_dict()}
+    return Findings(made, n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed)
 
 
 def compare(
@@ -169,7 +129,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> list[Difference]:
+) -> Comparison:
     """Two or more models on the same rows: differences with intervals, and tests by swapping predictions.
 
     Parameters
@@ -228,7 +188,7 @@ def compare_samples(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> list[Difference]:
+) -> Comparison:
     """Two models on different rows, or one model at two times: each sample is drawn again by itself.
 
     Parameters
@@ -273,7 +233,7 @@ def _bootstrap_p(value: float, drawn: Floats) -> float:
     return min(1.0, 2 * (1 + reached) / (len(drawn) + 1))
 
 
-def _judged(rows: list[Any], level: float, adjust: Adjustment) -> list[Difference]:
+def _judged(rows: list[Any], level: float, adjust: Adjustment) -> Comparison:
     adjusted = adjust_p_values([row[5] for row in rows], method=adjust, alpha=1 - level).adjusted
     made = []
     for (first, second, name, values, drawn, p_value, method, units), q in zip(rows, adjusted, strict=True):
@@ -296,7 +256,7 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment) -> list[Differenc
                 better=_better(name, values, first, second) if reject and not low <= 0 <= high else "",
             )
         )
-    return made
+    return Comparison(made, level=level, adjust=adjust)
 
 
 def _better(metric: str, values: tuple[float, float], first: str, second: str) -> str:

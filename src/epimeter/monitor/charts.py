@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from epimeter.documents.sections import Grid, Picture
 from epimeter.monitor.alarm import called
 from epimeter.monitor.change import difference
 from epimeter.monitor.series import measures, sliding
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.watch import SystemLook
 from epimeter.monitor.window import between
-from epimeter.report.sections import Grid, Picture
 from epimeter.report.svg import Board
 
 MOST_ROWS = 60

@@ -6,14 +6,14 @@ from __future__ import annotations
 import math
 
 import epimeter
+from epimeter.documents.html import html
+from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
+from epimeter.documents.terminal import terminal
 from epimeter.monitor.alarm import called
 from epimeter.monitor.charts import charts
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.watch import Look, SliceLook, SystemLook
 from epimeter.monitor.window import A_YEAR, RANGES
-from epimeter.report.html import html
-from epimeter.report.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
-from epimeter.report.terminal import terminal
 
 MOST_SYSTEMS = 200
 """Systems that get charts on one page; the others are listed."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from epimeter.documents.paper import compiler
 from epimeter.errors import EpimeterError, MissingExtraError
 from epimeter.passport.document import canonical, check, digest, verification_address
 from epimeter.report.curves import Reliability
@@ -57,21 +58,13 @@ def pdf(document: Mapping[str, Any]) -> bytes:
         "qr": _qr(shown["address"]),
     }
     try:
-        compiled = _compiler().compile(
+        compiled = compiler().compile(
             _template(), sys_inputs=inputs, format="pdf", pdf_standards=["a-3a", "ua-1"], timestamp=int(day.timestamp())
         )
     except typst.TypstError as fault:
         raise EpimeterError(f"the passport could not be typeset: {fault.message}") from None
     assert isinstance(compiled, bytes)
     return compiled
-
-
-@cache
-def _compiler() -> Any:
-    """The compiler with its own fonts; made once, since it reads them then."""
-    import typst
-
-    return typst.Compiler(font_paths=typst.Fonts(include_system_fonts=False, include_embedded_fonts=True))
 
 
 @cache

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.draw.bands import clopper_pearson
+from epimeter.draw.bins import reliability_curve
+from epimeter.results import BinTable
 from epimeter.summaries import Bins
 from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
+LEVEL = 0.95
 POINTS = 160
 """Points a curve is drawn with; the eye sees no more, and the file stays small."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reliability:
     """The bins of a reliability diagram; NaN where a bin is empty."""
 
@@ -26,26 +30,41 @@ class Reliability:
     frequency: Floats
     low: Floats
     high: Floats
-    """Exact binomial interval of the frequency of each bin, 95 %."""
+    """Interval of the frequency of each bin, 95 %; NaN where none can be known."""
+    interval: str
+    """How the intervals were found, in words."""
 
     @classmethod
     def of_bins(cls, count: NDArray[np.int64], confidence: Floats, frequency: Floats) -> Reliability:
-        """The diagram of equal-width bins, from what a report remembers of them."""
-        hits = np.rint(np.nan_to_num(frequency) * count).astype(np.int64)
-        low, high = _binomial(hits, count)
-        empty = count == 0
-        edges = np.arange(len(count) + 1) / len(count)
+        """The diagram of equal-width bins, from what a document remembers of them."""
+        return cls.of_table(BinTable(None, count, confidence, frequency))
+
+    @classmethod
+    def of_table(cls, table: BinTable) -> Reliability:
+        """The diagram of the bins that a report remembers."""
+        count = table.count
+        hits = np.nan_to_num(table.frequency) * count
+        # Weighted frequencies are no share of whole rows, and the weights that would bound them are gone.
+        whole = bool((np.abs(hits - np.rint(hits)) < 1e-6 * np.maximum(count, 1)).all())
+        low, high = clopper_pearson(np.rint(hits), count.astype(np.float64), LEVEL)
+        nothing = np.full(len(count), np.nan)
         return Reliability(
-            edges, count, confidence, frequency, np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+            edges=np.arange(len(count) + 1) / len(count) if table.edges is None else table.edges,
+            count=count,
+            confidence=table.confidence,
+            frequency=table.frequency,
+            low=low if whole else nothing,
+            high=high if whole else nothing,
+            interval="exact binomial, 95 %" if whole else "not known once weighted rows are gone",
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Curves(Reliability):
     """What the figures of a report show."""
 
-    right: NDArray[np.int64]
-    wrong: NDArray[np.int64]
+    right: Floats
+    wrong: Floats
     """Rows of each of twenty bins of confidence that were right, and that were wrong."""
     share: Floats
     difference: Floats
@@ -57,48 +76,54 @@ class Curves(Reliability):
     """Share of rows answered, most confident first, and share of these that are wrong."""
 
 
-def curves(view: View, bins: int = 10) -> Curves:
-    """The curves of a view, read as confidence and whether it was right."""
+def curves(view: View, diagram: Bins | None = None) -> Curves:
+    """The curves of a view, read as confidence and whether it was right; every row counts by its weight.
+
+    `diagram` says in which bins the reliability diagram is drawn: ten of equal width unless told.
+    """
+    shown = diagram or Bins(10)
+    told = reliability_curve(view, bins=shown.bins, binning=shown.binning, level=LEVEL)
     event = view.event
-    totals = Bins(bins).of(Binary(event.true, event.prob))
-    empty = totals.count == 0
-    diagram = Reliability.of_bins(
-        totals.count, np.where(empty, np.nan, totals.confidence), np.where(empty, np.nan, totals.frequency)
-    )
-    fine = Bins(20).of(Binary(event.true, event.prob))
-    fine_right = np.rint(fine.true.floats()).astype(np.int64)
-    order = np.lexsort((event.true, event.prob))
-    prob, true = event.prob[order].astype(np.float64), event.true[order]
-    n = len(prob)
-    grown = np.concatenate([[0.0], np.cumsum(true - prob)]) / n
-    place = np.unique(np.rint(np.linspace(0, n, min(POINTS, n) + 1)).astype(int))
-    # Coverage takes whole ties only: rows of one confidence are answered together or not at all.
-    descending = prob[::-1]
-    whole = np.flatnonzero(np.concatenate([descending[1:] != descending[:-1], [True]])) + 1
-    wrong = np.cumsum(1 - true[::-1].astype(np.int64))[whole - 1]
-    thin = np.unique(np.rint(np.linspace(0, len(whole) - 1, min(POINTS, len(whole)))).astype(int))
+    true, prob, weight = _sorted(event)
+    total = float(weight.sum())
+    fine = Bins(20).of(event)
+    right = fine.true.floats()
+    grown = np.concatenate([[0.0], np.cumsum(weight * (true - prob))]) / total
+    passed = np.concatenate([[0.0], np.cumsum(weight)]) / total
+    place = np.unique(np.rint(np.linspace(0, len(prob), min(POINTS, len(prob)) + 1)).astype(int))
+    coverage, risk = _risk(true, prob, weight)
     return Curves(
-        edges=diagram.edges,
-        count=diagram.count,
-        confidence=diagram.confidence,
-        frequency=diagram.frequency,
-        low=diagram.low,
-        high=diagram.high,
-        right=fine_right,
-        wrong=fine.count - fine_right,
-        share=place / n,
+        edges=told.edges,
+        count=told.count,
+        confidence=told.confidence,
+        frequency=told.frequency,
+        low=told.low,
+        high=told.high,
+        interval="exact binomial, 95 %" if view.weight is None else "Wilson's with effective rows, 95 %",
+        right=right,
+        wrong=np.maximum(fine.size - right, 0.0),
+        share=passed[place],
         difference=grown[place],
-        band=2 * float(np.sqrt((prob * (1 - prob)).sum())) / n,
-        coverage=whole[thin] / n,
-        risk=wrong[thin] / whole[thin],
+        band=2 * float(np.sqrt((weight**2 * prob * (1 - prob)).sum())) / total,
+        coverage=coverage,
+        risk=risk,
     )
 
 
-def _binomial(hits: NDArray[np.int64], size: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of every bin."""
-    from scipy.special import betaincinv
+def _sorted(event: Binary) -> tuple[Floats, Floats, Floats]:
+    """Outcomes, confidences and weights, from the least confident row to the most confident."""
+    order = np.lexsort((event.true, event.prob))
+    weight = np.ones(len(order)) if event.weight is None else event.weight[order]
+    return event.true[order].astype(np.float64), event.prob[order].astype(np.float64), weight
 
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), size - np.minimum(hits, size) + 1, 0.025), 0.0)
-    room = np.maximum(size - hits, 1)
-    high = np.where(hits < size, betaincinv(hits + 1, room, 0.975), 1.0)
-    return np.asarray(low), np.asarray(high)
+
+def _risk(true: Floats, prob: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Share of rows answered, most confident first, and share of these that are wrong."""
+    # Coverage takes whole ties only: rows of one confidence are answered together or not at all.
+    down = slice(None, None, -1)
+    whole = np.flatnonzero(np.concatenate([prob[down][1:] != prob[down][:-1], [True]]))
+    answered = np.cumsum(weight[down])[whole]
+    wrong = np.cumsum((weight * (1 - true))[down])[whole]
+    some = np.flatnonzero(answered > 0)
+    thin = some[np.unique(np.rint(np.linspace(0, len(some) - 1, min(POINTS, len(some)))).astype(int))]
+    return answered[thin] / weight.sum(), wrong[thin] / answered[thin]

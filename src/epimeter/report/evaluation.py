@@ -15,6 +15,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.parameters import in_our_words
 from epimeter.report.cautions import cautions
 from epimeter.report.certainty import Intervals, Wanted, biased, evidence, surrounded
+from epimeter.report.kept import Kept, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
 from epimeter.results import Result, bin_table
@@ -105,7 +106,7 @@ def evaluate(
     named = _chosen(metrics, given)
     _check_choices(named, choices)
     plan, left_out = _plan(named, given, choices, everything)
-    diagram = Bins(10)
+    diagram, asked = Bins(10), diagram_of(choices)
     totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram], tick)
     finished: dict[Recipe, Any] = {}
     made: list[Measurement] = []
@@ -128,6 +129,7 @@ def evaluate(
     event = totals[diagram]
     table = bin_table(event)
     assert table is not None
+    drawn = table if asked == diagram else bin_table(finished[asked] if asked in finished else asked.of(given))
     return Report(
         n_rows=given.n_rows,
         n_classes=given.n_classes,
@@ -138,7 +140,8 @@ def evaluate(
         left_out=left_out,
         cautions=(*cautions(given, table, made), *hint, *biased(made)),
         n_units=worth.units,
-        bins=table,
+        bins=drawn or table,
+        rows=Kept(given, asked),
         source=dict(source or {}),
         version=epimeter.__version__,
     )

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from epimeter.documents.sections import Grid, Picture
 from epimeter.report.curves import Curves, Reliability
-from epimeter.report.sections import Grid, Picture
 from epimeter.report.svg import Board
 
 TENTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -28,7 +28,7 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
     for i, count in enumerate(data.count):
         start, end = data.edges[i], data.edges[i + 1]
         closing = "]" if i == len(data.count) - 1 else ")"
-        name = f"[{start:g}, {end:g}{closing}"
+        name = f"[{start:.4g}, {end:.4g}{closing}"
         floor = board.height - 22
         tall = 46 * int(count) / largest
         x, wide = board.x(start) + 1, board.x(end) - board.x(start) - 2
@@ -40,9 +40,11 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
             rows.append((name, "0", "–", "–", "–"))
             continue
         said, seen, low, high = (float(c[i]) for c in (data.confidence, data.frequency, data.low, data.high))
-        board.line([(said, low), (said, high)], "accent", 2)
+        if not math.isnan(low):
+            board.line([(said, low), (said, high)], "accent", 2)
         board.dot(said, seen, "accent")
-        rows.append((name, f"{int(count):,}", f"{said:.3f}", f"{seen:.3f}", f"{low:.3f} to {high:.3f}"))
+        spread = "–" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
+        rows.append((name, f"{int(count):,}", f"{said:.3f}", f"{seen:.3f}", spread))
     for tick in TENTHS:
         board.word(board.x(tick), board.height - 8, f"{tick:g}")
     board.word(
@@ -56,7 +58,7 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
         f"{data.frequency[worst]:.3f}. Points on the dashed diagonal would be perfectly calibrated."
     )
     twin = Grid(
-        "Bins behind the diagram; intervals are exact binomial, 95 %",
+        f"Bins behind the diagram; intervals: {data.interval}",
         ("confidence", "rows", "mean said", "came true", "interval"),
         tuple(rows),
         frozenset({1, 2, 3}),
@@ -96,21 +98,21 @@ def cumulative(data: Curves, *, for_print: bool = False) -> Picture:
 
 def histogram(data: Curves, *, for_print: bool = False) -> Picture:
     """Confidences of right answers upwards, of wrong ones downwards."""
-    most = max(int(data.right.max()), int(data.wrong.max()), 1)
+    most = max(float(data.right.max()), float(data.wrong.max()), 1e-9)
     board = Board(420, 260, top=22, left=60, up=(-most * 1.05, most * 1.05), for_print=for_print)
     board.axes(TENTHS, (-most, 0, most), "confidence", "rows: right above, wrong below",
-               show_y=lambda v: f"{abs(v):,.0f}")  # fmt: skip
+               show_y=lambda v: f"{abs(v):,.4g}" if most < 10 else f"{abs(v):,.0f}")  # fmt: skip
     bins = len(data.right)
     rows = []
     for i, (right, wrong) in enumerate(zip(data.right.tolist(), data.wrong.tolist(), strict=True)):
         start, end = i / bins, (i + 1) / bins
         board.bar(start + 0.004, end - 0.004, 0, right, "good")
         board.bar(start + 0.004, end - 0.004, 0, -wrong, "bad")
-        rows.append((f"{start:.2f} to {end:.2f}", f"{right:,}", f"{wrong:,}"))
-    wrong_total, sure_wrong = int(data.wrong.sum()), int(data.wrong[bins * 7 // 10 :].sum())
+        rows.append((f"{start:.2f} to {end:.2f}", f"{right:,.10g}", f"{wrong:,.10g}"))
+    wrong_total, sure_wrong = float(data.wrong.sum()), float(data.wrong[bins * 7 // 10 :].sum())
     alt = (
-        f"Confidence by correctness: {int(data.right.sum()):,} right and {wrong_total:,} wrong answers; "
-        f"{sure_wrong:,} wrong answers were given with a confidence of at least 0.7."
+        f"Confidence by correctness: {float(data.right.sum()):,.10g} right and {wrong_total:,.10g} wrong answers; "
+        f"{sure_wrong:,.10g} wrong answers were given with a confidence of at least 0.7."
     )
     twin = Grid("Rows by confidence", ("confidence", "right", "wrong"), tuple(rows), frozenset({1, 2}))
     return Picture("Confidence of right and wrong answers", alt, board.svg(alt), twin)

@@ -5,9 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from epimeter.documents.held import Held, Record
+from epimeter.documents.sections import Document
+from epimeter.errors import EpimeterError, UndefinedMetricError
 from epimeter.results import BinTable, Interval, plain
+
+if TYPE_CHECKING:
+    from epimeter.report.kept import Kept
 
 __all__ = ["Interval", "Measurement", "Report"]
 
@@ -36,6 +42,30 @@ class Measurement:
     interval: Interval | None = None
     table: BinTable | None = None
 
+    def __float__(self) -> float:
+        if self.value is None:
+            raise UndefinedMetricError(self.undefined or f"{self.metric} has no value on these data")
+        return float(self.value)
+
+    def record(self) -> Record:
+        """The measurement as one flat line; None where something is not there."""
+        interval = self.interval
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "low": None if interval is None else interval.low,
+            "high": None if interval is None else interval.high,
+            "level": None if interval is None else interval.level,
+            "method": None if interval is None else interval.method,
+            "p_value": self.fields.get("p_value"),
+            "n_rows": self.n_rows,
+            "exact": self.exact,
+            "error_at_most": self.error,
+            "undefined": self.undefined,
+            "title": self.title,
+            "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         made: dict[str, Any] = {
             "metric": self.metric,
@@ -61,9 +91,13 @@ class Measurement:
         return made
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """The measurements of one model on one data set."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Report(Held, Mapping[str, Measurement]):
+    """The measurements of one model on one data set, by the names of their metrics.
+
+    Print it, or let a notebook show it; `to_frame`, `to_markdown`, `to_latex`, `to_csv`, `to_json`, `save` and `plot`
+    give it to others.
+    """
 
     n_rows: int
     n_units: int | None = None
@@ -79,19 +113,57 @@ class Report:
     """Metrics that could not be measured on these data, with the reason."""
     cautions: tuple[str, ...] = ()
     bins: BinTable
-    """Ten equal-width bins, for the reliability diagram."""
+    """The bins of the reliability diagram: ten of equal width, or those that were asked for."""
     source: Mapping[str, Any] = field(default_factory=dict)
     """Where the rows came from, and which column served as what."""
     version: str = ""
+    rows: Kept | None = field(default=None, compare=False)
+    """The rows behind it, for figures that are drawn later; None where they are gone."""
 
-    def __iter__(self) -> Iterator[Measurement]:
-        return iter(self.measurements)
+    def __iter__(self) -> Iterator[str]:
+        return (measurement.metric for measurement in self.measurements)
+
+    def __len__(self) -> int:
+        return len(self.measurements)
 
     def __getitem__(self, metric: str) -> Measurement:
-        for measurement in self.measurements:
-            if measurement.metric == metric:
-                return measurement
+        for name in (metric, _known(metric)):
+            for measurement in self.measurements:
+                if measurement.metric == name:
+                    return measurement
         raise KeyError(metric)
+
+    def __repr__(self) -> str:
+        some = ", ".join(
+            f"{m.metric} {'undefined' if m.value is None else format(m.value, '.4g')}" for m in self.measurements[:4]
+        )
+        return f"<Report of {self.n_rows:,} rows: {some}{', …' if len(self) > 4 else ''}>"
+
+    def __str__(self) -> str:
+        from epimeter.report.text import text
+
+        return text(self)
+
+    def records(self) -> list[Record]:
+        """One line a metric."""
+        return [measurement.record() for measurement in self.measurements]
+
+    def document(self, *, for_print: bool = False) -> Document:
+        from epimeter.report.pages import document
+
+        return document(self, for_print=for_print)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """The reliability diagram of the report's bins, as a matplotlib figure.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on, instead of a page of its own.
+        """
+        from epimeter.report.kept import reliability_of
+
+        return reliability_of(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, ready for JSON."""
@@ -109,3 +181,13 @@ class Report:
             "cautions": list(self.cautions),
             "bins": self.bins.to_dict(),
         }
+
+
+def _known(metric: Any) -> str | None:
+    """The name of the metric that somebody calls otherwise: by an alias, or in other letters."""
+    from epimeter.card import find
+
+    try:
+        return find(metric).name if isinstance(metric, str) else None
+    except EpimeterError:
+        return None

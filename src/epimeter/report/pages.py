@@ -6,30 +6,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from epimeter.card import find
+from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
 from epimeter.report import figures
-from epimeter.report.curves import Curves
+from epimeter.report.curves import Curves, Reliability
+from epimeter.report.kept import curves_of
 from epimeter.report.measurement import Report
-from epimeter.report.sections import Document, Grid, Items, Paragraph, Section
 from epimeter.report.text import READS, shown
 
 
-def pictures(data: Curves) -> Section:
-    """The four figures of a report."""
-    drawn = (figures.reliability, figures.cumulative, figures.histogram, figures.risk_coverage)
-    return Section("Figures", tuple(draw(data) for draw in drawn))
+def pictures(data: Curves | Reliability, *, for_print: bool = False) -> Section:
+    """The four figures of a report; the first alone where its rows are gone."""
+    first = figures.reliability(data, for_print=for_print)
+    if not isinstance(data, Curves):
+        return Section("Figures", (first,))
+    others = (figures.cumulative, figures.histogram, figures.risk_coverage)
+    return Section("Figures", (first, *(draw(data, for_print=for_print) for draw in others)))
 
 
 def document(
-    report: Report, data: Curves | None = None, *, before: Sequence[Section] = (), title: str = "Calibration report"
+    report: Report,
+    *,
+    before: Sequence[Section] = (),
+    drawn: bool = True,
+    for_print: bool = False,
+    title: str = "Calibration report",
 ) -> Document:
-    """The report as a document; figures where the curves behind them are given."""
+    """The report as a document; with its figures, unless those before it hold them already."""
     gap = report.mean_confidence - report.base_rate
     verdict = "as sure as it is right" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident"
     sections = [*before]
-    if data is not None:
-        sections.append(pictures(data))
+    if drawn:
+        sections.append(pictures(curves_of(report), for_print=for_print))
     rows = []
-    for measurement in report:
+    for measurement in report.measurements:
         card = find(measurement.metric).card
         ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
         rows.append((measurement.metric, shown(measurement), card.title, READS[card.direction] + ideal))

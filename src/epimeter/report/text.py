@@ -56,7 +56,7 @@ def _table(report: Report) -> list[str]:
     rows = [("metric", "value", "", "")]
     several = len(report.measurements) > 40
     family = ""
-    for measurement in report:
+    for measurement in report.measurements:
         card = find(measurement.metric).card
         if several and card.family != family:
             family = card.family

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,40 +17,14 @@ from epimeter.errors import InputError, ReadError
 from epimeter.report.cautions import cautions
 from epimeter.report.evaluation import convention, measure
 from epimeter.report.measurement import Measurement, Report
-from epimeter.results import Result, bin_table
+from epimeter.report.slices import Reports
+from epimeter.results import BinTable, Result, bin_table
 from epimeter.scale.bounds import bounded
 from epimeter.scale.ledger import MOST_CELLS, Ledger, Share
 from epimeter.scale.plan import DIAGRAM, Entry
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import View
-
-
-class Reports(Mapping[Any, Report]):
-    """One report a slice, made when it is looked at: a thousand slices cost one pass, not a thousand reports."""
-
-    def __init__(self, values: list[Any], make: Callable[[Any], Report]) -> None:
-        self._values = values
-        self._make = make
-        self._made: dict[Any, Report] = {}
-
-    def __getitem__(self, value: Any) -> Report:
-        if value not in self._made:
-            if value not in self._values:
-                raise KeyError(value)
-            self._made[value] = self._make(value)
-        return self._made[value]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return (
-            f"<{len(self)} reports by slice: {', '.join(map(repr, self._values[:5]))}{' …' if len(self) > 5 else ''}>"
-        )
 
 
 def reports(ledger: Ledger) -> Report | Reports:
@@ -110,10 +84,18 @@ def report(ledger: Ledger, value: Any) -> Report:
         measurements=tuple(made),
         left_out=left_out,
         cautions=(*cautions(stand_in, table, made), *_left_out(ledger)),
-        bins=table,
+        bins=_asked(plan.entries, finished) or table,
         source=_source(ledger, value),
         version=epimeter.__version__,
     )
+
+
+def _asked(entries: Iterable[Entry], finished: Mapping[Recipe, Any]) -> BinTable | None:
+    """The bins that were asked for, where they are at hand: those of ece, when they are not its own."""
+    for metric, recipe, _ in entries:
+        if metric.name == "ece" and recipe in finished and recipe != metric.reads:
+            return bin_table(finished[recipe])
+    return None
 
 
 def _source(ledger: Ledger, value: Any) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from epimeter.report.measurement import Report
+from epimeter.report.slices import Reports
 from epimeter.scale.ledger import Ledger
 from epimeter.scale.passage import gathered
 from epimeter.scale.plan import ROW_LIMIT, Plan, columns_read
-from epimeter.scale.reports import Reports, reports
+from epimeter.scale.reports import reports
 from epimeter.scale.routes import Ask, Route, route
 
 Tick = Callable[[int], None]

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from fastapi.responses import Response
 
-from epimeter.report.html import html
-from epimeter.report.markdown import markdown
+from epimeter.documents.html import html
+from epimeter.documents.markdown import markdown
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.pages import document
 from epimeter.report.text import text

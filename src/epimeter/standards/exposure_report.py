@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from epimeter import __version__
+from epimeter.documents.sections import Grid, Items, Paragraph, Section
 from epimeter.errors import InputError
-from epimeter.report.sections import Grid, Items, Paragraph, Section
 from epimeter.results import plain
 from epimeter.standards.exposure_inputs import PARTS, Inputs
 from epimeter.standards.onto42001 import onto_evaluate

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from epimeter.documents.sections import Document, Grid, Items, Paragraph, Picture, Section, Tone
 from epimeter.report import figures
-from epimeter.report.sections import Document, Grid, Items, Paragraph, Picture, Section, Tone
 from epimeter.standards.evaluated import NAMES, StandardsEvaluation
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.reading import Reading

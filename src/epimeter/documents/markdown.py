@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from epimeter.report.sections import Block, Document, Grid, Items, Paragraph, Picture
+from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Picture
 
 MARKS = {"good": "✓ ", "mind": "! ", "bad": "✗ ", "plain": ""}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from itertools import zip_longest
 
-from epimeter.report.sections import Block, Document, Grid, Items, Paragraph, Picture
+from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Picture
 
 WIDTH = 110
 MARKS = {"good": "✓ ", "mind": "! ", "bad": "✗ ", "plain": ""}

@@ -13,7 +13,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from epimeter.report.sections import Block, Document, Grid, Items, Paragraph, Picture
+from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Picture
 
 MARKS = {"good": "✓", "mind": "!", "bad": "✗", "plain": ""}
 WORDS = {"good": "met", "mind": "mind", "bad": "not met", "plain": ""}
@@ -22,7 +22,7 @@ WORDS = {"good": "met", "mind": "mind", "bad": "not met", "plain": ""}
 @cache
 def style() -> str:
     """The style sheet, kept in a file of its own and put into every page."""
-    return (files("epimeter.report") / "page.css").read_text("utf-8").strip()
+    return (files("epimeter.documents") / "page.css").read_text("utf-8").strip()
 
 
 def html(document: Document, *, footer: str = "") -> str:
@@ -42,6 +42,29 @@ def html(document: Document, *, footer: str = "") -> str:
         parts.append("</section>")
     parts.append(f"</main><footer>{escape(footer)}</footer></body></html>\n")
     return "".join(parts)
+
+
+@cache
+def notebook_style() -> str:
+    """The style of a fragment; every rule begins with its class, so that it changes nothing around it."""
+    return (files("epimeter.documents") / "notebook.css").read_text("utf-8").strip()
+
+
+def fragment(document: Document) -> str:
+    """The document inside somebody's page, a notebook's for one: light, one figure a section, nothing that runs."""
+    parts = [
+        f'<div class="epimeter"><style>{notebook_style()}</style>',
+        f'<p class="title"><b>{escape(document.title)}</b> <span>{escape(document.subtitle)}</span></p>',
+    ]
+    for section in document.sections:
+        first = next((block for block in section.blocks if isinstance(block, Picture)), None)
+        for block in section.blocks:
+            if isinstance(block, Picture):
+                if block is first:
+                    parts.append(f"<figure>{block.svg}</figure>")
+            else:
+                parts.append(_block(block))
+    return "".join([*parts, "</div>"])
 
 
 def _blocks(blocks: tuple[Block, ...]) -> list[str]:

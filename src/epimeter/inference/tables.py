@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comparisons and tests give back: tuples of findings that print, become frames, and save themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from epimeter.documents.held import Held, Record
+from epimeter.documents.sections import Block, Document, Grid, Paragraph, Section
+from epimeter.results import Interval, cell_text, plain
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One test of perfect calibration."""
+
+    metric: str
+    value: float
+    p_value: float
+    adjusted: float
+    reject: bool
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """How two models differ in one metric; positive: the first has the larger value."""
+
+    first: str
+    second: str
+    metric: str
+    value_first: float
+    value_second: float
+    value: float
+    interval: Interval
+    p_value: float
+    adjusted: float
+    reject: bool
+    method: str
+    better: str
+    """The model with the better value, where the test rejects and the interval leaves out 0 as well; else empty.
+
+    Swapping tests whether the models are exchangeable; two of them can be told apart and still be equally calibrated.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        made = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "interval"}
+        return made | {"interval": self.interval.to_dict()}
+
+
+class Lines(Held, tuple[T, ...]):
+    """Findings in a row, and beside them what holds for all of them."""
+
+    facts: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def __new__(cls, found: Iterable[T], *, notes: tuple[str, ...] = (), **facts: Any) -> Self:
+        made = super().__new__(cls, found)
+        made.facts, made.notes = facts, notes
+        return made
+
+    def told(self, *notes: str, **facts: Any) -> Self:
+        """The same lines with further facts before theirs, and further sentences after them."""
+        return type(self)(self, notes=(*self.notes, *notes), **(facts | self.facts))
+
+    def __reduce__(self) -> Any:
+        return _again, (type(self), tuple(self), self.notes, self.facts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{tuple(self)!r}"
+
+    @property
+    def subtitle(self) -> str:
+        """What holds for all, in one line; what is no single value stays in the JSON."""
+        single = [(name, value) for name, value in self.facts.items() if isinstance(value, int | float | str)]
+        return " · ".join(
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in single
+        )
+
+
+class Findings(Lines[Finding]):
+    """Several tests of perfect calibration, their p-values adjusted for how many they are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.facts | {"calibration": [finding.to_dict() for finding in self]}
+
+    def records(self) -> list[Record]:
+        return [finding.to_dict() for finding in self]
+
+    @property
+    def sentence(self) -> str:
+        """What the tests say together."""
+        refuted = [finding.metric for finding in self if finding.reject]
+        if refuted:
+            return "Perfect calibration is refuted by " + ", ".join(refuted) + "."
+        return "Perfect calibration is not refuted; that is no proof of it."
+
+    def document(self, *, for_print: bool = False) -> Document:
+        rows = tuple(
+            (
+                f.metric,
+                cell_text(f.value),
+                chance(f.p_value),
+                chance(f.adjusted),
+                "refuted" if f.reject else "–",
+                f.method,
+            )
+            for f in self
+        )
+        columns = ("metric", "value", "p", "adjusted", "verdict", "how")
+        table = Grid("Tests of perfect calibration", columns, rows, frozenset({1, 2, 3}))
+        blocks: tuple[Block, ...] = (Paragraph(self.sentence), table, *(Paragraph(note) for note in self.notes))
+        return Document("Is it calibrated?", self.subtitle, (Section("Tests", blocks),))
+
+
+class Comparison(Lines[Difference]):
+    """How models differ, pair by pair and metric by metric."""
+
+    painter = "epimeter.draw.forest:forest"
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.facts | {"differences": [difference.to_dict() for difference in self]}
+
+    def records(self) -> list[Record]:
+        return [_flat(difference.to_dict()) for difference in self]
+
+    @property
+    def sentence(self) -> str:
+        """Which models are better by which metrics."""
+        won = [
+            f"{d.better} by {d.metric} than {d.second if d.better == d.first else d.first}" for d in self if d.better
+        ]
+        return "Better: " + "; ".join(won) + "." if won else "No difference is established."
+
+    def document(self, *, for_print: bool = False) -> Document:
+        pairs = dict.fromkeys((d.first, d.second) for d in self)
+        sections = [_pair(pair, [d for d in self if (d.first, d.second) == pair]) for pair in pairs]
+        methods = "; ".join(dict.fromkeys(difference.method for difference in self))
+        last = (
+            Paragraph(self.sentence),
+            Paragraph(
+                f"{methods}; p-values adjusted by {self.facts.get('adjust', 'holm')}. A positive difference means that the "
+                "first has the larger value."
+            ),
+            *(Paragraph(note) for note in self.notes),
+        )
+        return Document("Do the models differ?", self.subtitle, (*sections, Section("Reading", last)))
+
+
+def _pair(names: tuple[str, str], some: list[Difference]) -> Section:
+    """The differences of two models."""
+    rows = tuple(
+        (
+            d.metric,
+            cell_text(d.value_first),
+            cell_text(d.value_second),
+            f"{d.value:+.4g}",
+            f"[{d.interval.low:.4g}, {d.interval.high:.4g}]",
+            chance(d.p_value),
+            chance(d.adjusted),
+            d.better or "–",
+        )
+        for d in some
+    )
+    interval = f"{100 * some[0].interval.level:g} % interval"
+    columns = ("metric", "first", "second", "difference", interval, "p", "adjusted", "better")
+    title = f"{names[0]} against {names[1]}"
+    return Section(title, (Grid(title, columns, rows, frozenset(range(1, 7))),))
+
+
+def _again(kind: Any, found: tuple[Any, ...], notes: tuple[str, ...], facts: dict[str, Any]) -> Any:
+    return kind(found, notes=notes, **facts)
+
+
+def _flat(record: Record) -> Record:
+    """The interval as columns of its own."""
+    interval = record.pop("interval")
+    return record | {name: interval[name] for name in ("low", "high", "level")}
+
+
+def chance(p_value: float) -> str:
+    """A p-value in four digits, never as 0."""
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"

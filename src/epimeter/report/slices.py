@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports by slice: one a value of a column, made when they are looked at, shown as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from epimeter.documents.held import Held, Record
+from epimeter.documents.sections import Document, Grid, Items, Section
+from epimeter.report.measurement import Report
+from epimeter.results import cell_text
+
+COLUMNS = 6
+"""Metrics that a table of slices shows; records and JSON hold all."""
+
+
+class Reports(Held, Mapping[Any, Report]):
+    """One report a slice, made when it is looked at: a thousand slices cost one pass, not a thousand reports."""
+
+    def __init__(self, values: list[Any], make: Callable[[Any], Report]) -> None:
+        self._values = values
+        self._make = make
+        self._made: dict[Any, Report] = {}
+
+    def __getitem__(self, value: Any) -> Report:
+        if value not in self._made:
+            if value not in self._values:
+                raise KeyError(value)
+            self._made[value] = self._make(value)
+        return self._made[value]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self)} reports by slice: {', '.join(map(repr, self._values[:5]))}{' …' if len(self) > 5 else ''}>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report of each slice as plain values."""
+        return {str(value): report.to_dict() for value, report in self.items()}
+
+    def records(self) -> list[Record]:
+        """One line a slice and metric."""
+        return [{"slice": str(value)} | record for value, report in self.items() for record in report.records()]
+
+    def document(self, *, for_print: bool = False) -> Document:
+        shown = list(self.items())
+        names = [m.metric for m in shown[0][1].measurements][:COLUMNS] if shown else []
+        rows = tuple(
+            (str(value), f"{report.n_rows:,}", *(cell_text(report[n].value if n in report else None) for n in names))
+            for value, report in shown
+        )
+        table = Grid("Slices", ("slice", "rows", *names), rows, frozenset(range(1, 2 + len(names))))
+        blocks: list[Any] = [table]
+        cautions = dict.fromkeys(c for _, report in shown for c in report.cautions if "damaged" in c)
+        if cautions:
+            blocks.append(Items(tuple(cautions), "mind"))
+        first = shown[0][1] if shown else None
+        name = "" if first is None else str(first.source.get("name", ""))
+        return Document(
+            "Calibration by slice", f"{name} · {len(shown):,} slices".strip(" ·"), (Section("Slices", tuple(blocks)),)
+        )
