@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import socket
+import time
 
 import ground
 import pytest
@@ -24,6 +25,15 @@ def raw(service, *pieces, wait=10):
             while piece := line.recv(65536):
                 heard += piece
     return heard
+
+
+def until(status, client, path, seconds=20):
+    """The answer once it has this status."""
+    end = time.monotonic() + seconds
+    while (answer := client.get(path)).status_code != status and time.monotonic() < end:
+        time.sleep(0.05)
+    assert answer.status_code == status, answer.text
+    return answer
 
 
 def test_a_length_said_twice_is_refused(service):
@@ -97,21 +107,16 @@ def test_connections_and_requests_in_flight_are_bounded_and_the_log_is_json(tmp_
             begin += b"content-type: application/x-ndjson\r\ncontent-length: 100\r\n\r\n"
             for _ in range(3):
                 held.enter_context(socket.create_connection((host, int(port)), 10)).sendall(begin)
-            end = 50
-            while (answer := client.get("/v1/usage")).status_code != 429 and end:
-                end -= 1
+            answer = until(429, client, "/v1/usage")
             assert answer.status_code == 429 and "at most 3 requests" in answer.text
             assert answer.headers["retry-after"] == "1"
             held.close()
-            for _ in range(100):
-                if (answer := client.get("/v1/usage")).status_code == 200:
-                    break
-            assert answer.status_code == 200, answer.text
+            until(200, client, "/v1/usage")
             lines = [held.enter_context(socket.create_connection((host, int(port)), 10)) for _ in range(40)]
             heard = b"".join(iter(lambda: lines[-1].recv(4096), b""))
             assert heard.startswith(b"HTTP/1.1 503") and b"connections at a time" in heard
         with made.client() as nobody:
-            assert nobody.get("/healthz").status_code == 200
+            until(200, nobody, "/healthz")
         made.stop()
         for line in made.log.splitlines():
             assert {"time", "level", "message"} <= set(json.loads(line)), line

@@ -17,16 +17,15 @@ from sqlalchemy import Connection
 
 from epimeter.errors import EpimeterError
 from epimeter.service import renewing, webhooks
-from epimeter.service.assessment import ENGINE, Assessed, assess
+from epimeter.service.assessment import ENGINE, Assessed
 from epimeter.service.bodies import Body, encoded
-from epimeter.service.columns import to_records
-from epimeter.service.kept_rows import unpacked_columns
+from epimeter.service.children import Children
+from epimeter.service.errands import Measured, MeasureRows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
 from epimeter.standards.ers import SPEC_VERSION
-from epimeter.standards.records import Records
 from epimeter.store import Store, evaluations, jobs, journal
-from epimeter.store.moments import moment, month_of, new_id, now, written
+from epimeter.store.moments import month_of, new_id, now, written
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +34,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     organization: str
     key_id: str
     quota: int | None
-
-
-def measure(given: Records, facts: Facts, at: int) -> Assessed:
-    """The numbers, before anything is written."""
-    return assess(given, facts, moment(at))
 
 
 def accept(
@@ -103,23 +97,22 @@ def queue(db: Connection, order: Order, facts: Facts, rows: Body, at: int) -> tu
     return number, answer
 
 
-def work(store: Store, job: Any, worker: str) -> None:
+def work(store: Store, job: Any, worker: str, children: Children, seconds: float) -> None:
     """Measure a queued evaluation and write its result, if the job is still this worker's."""
     organization, number = job["organization"], job["subject"]
     with store.reading() as db:
         row = evaluations.find(db, organization, number)
-        columns = unpacked_columns(evaluations.kept_rows(db, number))
     if row is None or row["status"] != "queued":
         with store.writing() as db:
             jobs.finish(db, job["id"], worker, now())
         return
-    if columns is None:
-        raise LookupError("its rows are gone")
     facts = msgspec.json.decode(row["request"], type=Facts)
     error: str | None = None
     found: Assessed | None = None
     try:
-        found = measure(to_records(columns, moment(row["created_at"])), facts, row["created_at"])
+        errand = MeasureRows(facts=facts, at=row["created_at"])
+        with store.reading() as db:
+            found = children.do(errand, Measured, evaluations.kept_rows(db, number), seconds=seconds).found
     except (EpimeterError, Problem) as refusal:
         error = str(refusal)
     done = now()

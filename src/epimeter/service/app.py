@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import re
 import secrets as randomness
@@ -24,12 +25,14 @@ from epimeter.service import documents, problems
 from epimeter.service.access import Gate, Uses
 from epimeter.service.api import account, catalogue, evaluations, keys, registry, signal, trust, webhooks
 from epimeter.service.api.catalogue import Readiness
+from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import Ledger
 from epimeter.service.problems import Problem
 from epimeter.service.rates import window
 from epimeter.service.seats import Seats
 from epimeter.service.settings import Secrets, Settings
+from epimeter.service.slots import Slots
 from epimeter.service.webhooks import Guard
 from epimeter.service.workers import Crew
 from epimeter.store import Store
@@ -42,11 +45,11 @@ PULSE = 0.01
 log = logging.getLogger("epimeter.service")
 
 
-def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger) -> FastAPI:
+def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children) -> FastAPI:
     """The service over an opened store and an opened ledger."""
     gauges = Gauges()
     uses = Uses()
-    crew = Crew(settings, secrets, store, ledger, gauges, uses)
+    crew = Crew(settings, secrets, store, ledger, children, gauges, uses)
     stopping = threading.Event()
 
     @asynccontextmanager
@@ -78,7 +81,10 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
     app.state.seats, app.state.crowd = Seats(), Seats()
     app.state.guard = Guard.of(settings)
     app.state.readiness = Readiness(app.state)
-    app.state.measuring = anyio.CapacityLimiter(max(2, os.cpu_count() or 2))
+    app.state.children = children
+    cores = max(2, os.cpu_count() or 2)
+    app.state.measuring, app.state.issuing = Slots(cores + 1), Slots(cores + 1)
+    app.state.waiting = anyio.CapacityLimiter(math.inf)  # of threads that wait for a child; slots bound their number
     app.state.gate = Gate(
         store,
         secrets.pepper,

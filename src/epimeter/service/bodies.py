@@ -37,6 +37,27 @@ class Body:
         self.size = 0
         self._hash = hashlib.sha256()
 
+    @classmethod
+    def on_disk(cls, folder: str) -> Body:
+        """No bytes yet, in a file that another process can write."""
+        return cls.of(tempfile.TemporaryFile(dir=folder))
+
+    def pieces(self) -> Any:
+        """The bytes from their beginning: the file itself where there is one, else part by part."""
+        self.file.seek(0)
+        if getattr(self.file, "_rolled", True):
+            self.file.flush()
+            return self.file
+        return iter(lambda: self.file.read(PIECE), b"")
+
+    @classmethod
+    def of(cls, file: BinaryIO) -> Body:
+        """Bytes that are in a file already."""
+        made = cls.__new__(cls)
+        made.file, made.size, made._hash = file, file.seek(0, 2), hashlib.sha256()
+        file.seek(0)
+        return made
+
     def add(self, piece: bytes) -> None:
         self.file.write(piece)
         self._hash.update(piece)

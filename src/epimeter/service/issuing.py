@@ -18,8 +18,7 @@ import msgspec
 from epimeter.errors import InputError
 from epimeter.service import webhooks
 from epimeter.service.access import Caller
-from epimeter.service.columns import to_table
-from epimeter.service.kept_rows import unpacked_columns
+from epimeter.service.errands import AssessRows, Judged
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
@@ -81,14 +80,11 @@ def _refuse(row: Any) -> None:
 
 def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes) -> bytes:
     with state.store.reading() as db:
-        columns = unpacked_columns(evaluations.kept_rows(db, row["id"]))
         if facts.preregistration is not None and not registry.preregistration(
             db, caller.organization, facts.preregistration
         ):
             raise InputError("the pre-registration that the evaluation names is not yours", field="preregistration")
         others = evaluations.unlogged(db, caller.organization, facts.model_id, row["id"])
-    if columns is None:
-        raise InputError("the rows of this evaluation are no longer kept; evaluate again", field="evaluation_id")
     state.ledger.log_attempts(caller.organization_name, facts.model_id, others)
     with state.store.writing() as db:
         evaluations.logged(db, [other["id"] for other in others])
@@ -99,8 +95,12 @@ def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any,
         domain=facts.domain,
         digests=tuple(wanted.model_digests),
     )
+    errand = AssessRows(source=row["id"], domain=facts.domain, at=now())
+    with state.store.reading() as db:
+        rows = evaluations.kept_rows(db, row["id"])
+        found = state.children.do(errand, Judged, rows, seconds=state.settings.job_time).found
     data: bytes = state.ledger.certify(
-        to_table(columns, row["id"]),
+        found,
         subject,
         report,
         facts.preregistration,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,7 +20,15 @@ ROWS = b"rows"
 
 
 def packed(columns: Columns, folder: str) -> Body:
-    """Columns as bytes to keep, an Arrow stream under zstd; on the disk when they are many."""
+    """Columns as bytes to keep; on the disk when they are many."""
+    made = Body(folder)
+    pack(columns, made.file)
+    made.file.seek(0)
+    return made
+
+
+def pack(columns: Columns, file: BinaryIO) -> None:
+    """Columns into a file, an Arrow stream under zstd."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -29,13 +37,10 @@ def packed(columns: Columns, folder: str) -> Body:
         column = getattr(columns, name)
         if column is not None:
             arrays[name] = _texts(column) if column.dtype == object else column
-    made = Body(folder)
     table = pa.table(arrays).replace_schema_metadata({ROWS: str(columns.n_rows)})
     options = ipc.IpcWriteOptions(compression="zstd")
-    with ipc.new_stream(pa.PythonFile(made.file, "w"), table.schema, options=options) as stream:
+    with ipc.new_stream(pa.PythonFile(file, "w"), table.schema, options=options) as stream:
         stream.write_table(table, max_chunksize=BATCH)
-    made.file.seek(0)
-    return made
 
 
 def _texts(column: Any) -> Any:

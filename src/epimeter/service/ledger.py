@@ -19,9 +19,8 @@ import msgspec
 
 from epimeter.errors import InputError
 from epimeter.store.moments import moment, written
-from epimeter.trust.assessing import assess
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
-from epimeter.trust.certificate import Subject
+from epimeter.trust.certificate import Assessment, Subject
 from epimeter.trust.checkpoint import Checkpoint, verify_checkpoint
 from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
@@ -247,7 +246,7 @@ class Ledger:
 
     def certify(
         self,
-        table: Any,
+        found: Assessment,
         subject: Subject,
         report: bytes,
         registered: str | None,
@@ -255,8 +254,7 @@ class Ledger:
         evaluation: str,
         evaluated_at: datetime,
     ) -> bytes:
-        """Assess a table anew in the fixed profile and issue the certificate; refused when the data allow none."""
-        found = assess(table, domain=subject.domain, at=_now())
+        """Issue the certificate of an assessment in the fixed profile; refused when the data allow none."""
         missed: tuple[str, ...] = ()
         if registered is not None:
             promise = self.registry.registration(registered)[1]

@@ -50,6 +50,7 @@ KINDS = {
     "too-large": Kind(413, "The body is too large", "Send NDJSON, Arrow or Parquet, or fewer rows at a time."),
     "unsupported-media-type": Kind(415, "This media type is not read", "See the media types in the documentation."),
     "invalid": Kind(422, "The content is not valid", "Mend what detail and errors name, and send it again."),
+    "too-costly": Kind(422, "This would take too long", "Send fewer rows, or leave out the metrics that detail names."),
     "key-reused": Kind(422, "Idempotency key used for another request", "Use a new Idempotency-Key for a new request."),
     "rate-limited": Kind(429, "Too many requests", "Wait as long as Retry-After says."),
     "quota-used-up": Kind(429, "The month's evaluations are used up", "Wait for the next month, or change the tier."),

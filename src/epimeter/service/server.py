@@ -16,20 +16,16 @@ from typing import Any
 
 import uvicorn
 
-from epimeter.service import acceptance, log_lines
+from epimeter.service import errands, log_lines
 from epimeter.service.app import create_admin, create_app
-from epimeter.service.bodies import Body
-from epimeter.service.columns import to_records
-from epimeter.service.kept_rows import packed
+from epimeter.service.children import Children
 from epimeter.service.ledger import Ledger, alone
-from epimeter.service.predictions import NDJSON, read
-from epimeter.service.schemas import Facts
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import MIB, Secrets, Settings, SettingsError, prepare
 from epimeter.service.wire import HEADERS_SIZE, Wire
 from epimeter.store import Store, journal, leases, organizations
 from epimeter.store.migrations import migrate
-from epimeter.store.moments import moment, new_id, now
+from epimeter.store.moments import new_id, now
 from epimeter.summaries import fast
 
 Say = Callable[[str], None]
@@ -49,6 +45,7 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
         _refuse_second(lock, settings)
         store = Store(settings.database)
         ledger = None
+        children = Children(str(settings.folder), settings.child_memory)
         try:
             store.wait(30)
             migrate(store)
@@ -69,13 +66,16 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             for sentence in ledger.rotate_due():
                 say(sentence)
             ledger.check()
-            warm(settings)
+            errands.warm()
+            fast.load()
+            children.wait()
             with alone(settings.folder / "first.lock"):
                 key = admin_key(store, secrets, anew=new_admin_key)
             if key is not None:
                 say(f"administrator key, shown this once: {key}")
-            asyncio.run(_serve(settings, secrets, store, ledger, say))
+            asyncio.run(_serve(settings, secrets, store, ledger, children, say))
         finally:
+            children.close()
             if ledger is not None:
                 ledger.close()
             store.close()
@@ -91,18 +91,6 @@ def give_memory_back() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_MMAP_THRESHOLD, 4 * MIB)
         mallopt(M_TRIM_THRESHOLD, 8 * MIB)
-
-
-def warm(settings: Settings) -> None:
-    """Load and compile beforehand what the first large evaluation would otherwise stall the service with."""
-    at = now()
-    body = Body(str(settings.folder))
-    body.add(b'{"confidence":0.5,"correct":true}\n{"confidence":0.25,"correct":false}\n')
-    columns = read(body, NDJSON, settings)
-    acceptance.measure(to_records(columns, moment(at)), Facts(model_id="warm", domain="general"), at)
-    packed(columns, str(settings.folder)).close()
-    body.close()
-    fast.load()
 
 
 def _refuse_second(lock: Any, settings: Settings) -> None:
@@ -137,8 +125,10 @@ def admin_key(store: Store, secrets: Secrets, *, anew: bool = False) -> str | No
     return key.text
 
 
-async def _serve(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, say: Say) -> None:
-    app = create_app(settings, secrets, store, ledger)
+async def _serve(
+    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, say: Say
+) -> None:
+    app = create_app(settings, secrets, store, ledger, children)
     common: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "lifespan": "on"}
     front = uvicorn.Server(
         uvicorn.Config(

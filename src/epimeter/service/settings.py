@@ -52,8 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Secret under which API keys are stored; by default the content of the file `pepper` in the data folder."""
     passphrase: str | None = None
     """Opens the private keys; by default the content of the file `passphrase` in the data folder."""
-    workers: Annotated[int, msgspec.Meta(ge=0)] = 1
-    """Threads that do jobs; 0 leaves them to other processes."""
+    workers: Annotated[int, msgspec.Meta(ge=0)] = 2
+    """Jobs that are done at a time, of one organisation one less; 0 leaves them to other processes."""
     job_lease: Seconds = 30.0
     """How long a job is a silent worker's before another takes it up."""
     request_lease: Seconds = 120.0
@@ -73,6 +73,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections at a time."""
     connections_per_address: Whole = 250
     """Connections at a time of one address that is no trusted proxy."""
+    request_time: Seconds = 20.0
+    """Longest time that measuring may take within a request; what the metrics would take is reckoned beforehand."""
+    job_time: Seconds = 600.0
+    """The same for a job, a passport and a certificate."""
+    child_memory: Whole = 4096 * MIB
+    """Memory that reading and measuring one body may take."""
     headers_time: Seconds = 15.0
     """Longest time for the headers of a request."""
     body_pause: Seconds = 10.0

@@ -19,6 +19,7 @@ from typing import Any
 from epimeter.errors import EpimeterError
 from epimeter.service import acceptance, renewing, signal, webhooks
 from epimeter.service.access import Uses
+from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import ROUND, Ledger
 from epimeter.service.settings import Secrets, Settings
@@ -36,9 +37,16 @@ class Crew:
     """All threads of one process."""
 
     def __init__(
-        self, settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, gauges: Gauges, uses: Uses
+        self,
+        settings: Settings,
+        secrets: Secrets,
+        store: Store,
+        ledger: Ledger,
+        children: Children,
+        gauges: Gauges,
+        uses: Uses,
     ) -> None:
-        self._settings, self._secrets = settings, secrets
+        self._settings, self._secrets, self._children = settings, secrets, children
         self._store, self._ledger, self._gauges, self._uses = store, ledger, gauges, uses
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -84,7 +92,8 @@ class Crew:
         """Do one job, if one waits."""
         lease = int(self._settings.job_lease * SECOND)
         with self._store.writing() as db:
-            job = jobs.claim(db, worker, now(), lease=lease)
+            share = max(1, self._settings.workers - 1)
+            job = jobs.claim(db, worker, now(), lease=lease, crew=self.name, share=share)
         if job is None:
             return False
         if job["attempts"] > jobs.MOST_ATTEMPTS:
@@ -95,7 +104,7 @@ class Crew:
                 if job["kind"] == renewing.KIND:
                     renewing.work(self._store, self._ledger, job, worker)
                 else:
-                    acceptance.work(self._store, job, worker)
+                    acceptance.work(self._store, job, worker, self._children, self._settings.job_time)
             except Exception as fault:
                 log.exception("job %s failed", job["id"])
                 self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])

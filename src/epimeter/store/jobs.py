@@ -37,11 +37,25 @@ def add(db: Connection, *, organization: str, kind: str, subject: str, at: int) 
     return id
 
 
-def claim(db: Connection, worker: str, at: int, *, lease: int = LEASE) -> RowMapping | None:
-    """The oldest job that waits, or whose worker fell silent; it is this worker's until the lease ends."""
+def claim(
+    db: Connection, worker: str, at: int, *, lease: int = LEASE, crew: str = "", share: int | None = None
+) -> RowMapping | None:
+    """A job that waits, or whose worker fell silent; it is this worker's until the lease ends.
+
+    The organisation with the fewest running jobs is served first, and of its jobs the oldest. Of one organisation at most
+    `share` jobs run with the workers whose names begin with `crew`, so that it never has all of them.
+    """
     open_ = (jobs.c.state == "waiting") & not_(jobs.c.not_before.between(at + 1, at + LONGEST_WAIT))
     silent = (jobs.c.state == "running") & not_(jobs.c.lease_until.between(at, at + 10 * max(lease, LEASE)))
-    query = select(jobs).where(or_(open_, silent)).order_by(jobs.c.created_at, jobs.c.id).limit(1)
+    others = jobs.alias()
+    theirs = (
+        (others.c.organization == jobs.c.organization) & (others.c.state == "running") & (others.c.lease_until >= at)
+    )
+    running = select(func.count()).select_from(others).where(theirs).scalar_subquery()
+    query = select(jobs).where(or_(open_, silent)).order_by(running, jobs.c.created_at, jobs.c.id).limit(1)
+    if share is not None:
+        here = select(func.count()).select_from(others).where(theirs, others.c.worker.startswith(crew, autoescape=True))
+        query = query.where(here.scalar_subquery() < share)
     row = db.execute(query.with_for_update(skip_locked=True)).mappings().first()
     if row is None:
         return None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import closing
 from typing import Annotated, Any
 
 import anyio
@@ -16,13 +16,12 @@ from epimeter.service import acceptance
 from epimeter.service.acceptance import Order
 from epimeter.service.access import Known
 from epimeter.service.answers import Work, answer, once
-from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive, unpacked
-from epimeter.service.columns import to_records
+from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive
 from epimeter.service.documents import BINARY, content_of, documented
-from epimeter.service.kept_rows import packed, unpacked_columns
+from epimeter.service.errands import Limits, ReadBody, Rows, read_body
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
-from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, read
+from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import FORMS, chosen, rendered
 from epimeter.service.schemas import (
@@ -33,9 +32,11 @@ from epimeter.service.schemas import (
     Prediction,
 )
 from epimeter.store import evaluations, jobs
-from epimeter.store.moments import moment, month_of, now
+from epimeter.store.moments import month_of, now
 
 area = APIRouter(tags=["evaluations"])
+LIGHT = 256 * 1024
+"""Bytes of plain text up to which rows are read and measured without a child."""
 
 
 @area.post(
@@ -61,6 +62,7 @@ area = APIRouter(tags=["evaluations"])
             "unsupported-media-type",
             "invalid",
             "key-reused",
+            "too-costly",
             "quota-used-up",
         ),
         headers=("Location", "Idempotency-Replayed"),
@@ -105,8 +107,9 @@ async def evaluate(
         )
 
     try:
-        with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
-            made = await to_thread.run_sync(work, limiter=state.measuring)
+        async with state.measuring.of(caller.organization):
+            with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
+                made = await to_thread.run_sync(work, limiter=state.waiting)
     finally:
         body.close()
     return made
@@ -143,38 +146,47 @@ def _refuse_used_up(request: Request, caller: Known) -> None:
 
 def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None) -> Work:
     """Read and, if the rows are few, measure; then the commit."""
-    settings = request.app.state.settings
-    limit = settings.max_json if kind == JSON else settings.max_unpacked
-    plain = unpacked(body, encoding_of(request), str(settings.folder), limit)
-    try:
-        columns = read(plain, kind, settings)
-    finally:
-        if plain is not body:
-            plain.close()
-    said = columns.facts or facts
-    assert said is not None
-    at = now()
+    state = request.app.state
+    settings = state.settings
     order = Order(organization=caller.organization, key_id=caller.key_id, quota=caller.quota)
-    given = to_records(columns, moment(at))
-    if columns.n_rows > settings.rows_at_once:
-        many = packed(columns, str(settings.folder))
-
-        def queued(db: Any) -> tuple[int, bytes, str | None]:
-            with closing(many):
-                number, made = acceptance.queue(db, order, said, many, at)
-            return 202, encoded(made), f"/v1/evaluations/{number}"
-
-        return queued
-    found = acceptance.measure(given, said, at)
-    request.app.state.gauges.count("rows", columns.n_rows)
-    kept = packed(columns, str(settings.folder)) if found.certifiable else None
+    at = now()
+    kept = Body.on_disk(str(settings.folder))
+    try:
+        errand = ReadBody(
+            kind=kind,
+            encoding=encoding_of(request),
+            limit=settings.max_json if kind == JSON else settings.max_unpacked,
+            facts=facts,
+            at=at,
+            limits=Limits.of(settings),
+        )
+        found = _done(state, errand, body, kept)
+    except BaseException:
+        kept.close()
+        raise
+    state.gauges.count("rows", found.n_rows)
 
     def accepted(db: Any) -> tuple[int, bytes, str | None]:
-        with nullcontext() if kept is None else closing(kept):
-            number, made = acceptance.accept(db, order, said, kept, found, at)
-        return 200, encoded(made), f"/v1/evaluations/{number}"
+        with closing(kept):
+            kept.file.seek(0)
+            if found.found is None:
+                number, made = acceptance.queue(db, order, found.facts, kept, at)
+                return 202, encoded(made), f"/v1/evaluations/{number}"
+            number, made = acceptance.accept(db, order, found.facts, kept if found.kept else None, found.found, at)
+            return 200, encoded(made), f"/v1/evaluations/{number}"
 
     return accepted
+
+
+def _done(state: Any, errand: ReadBody, body: Body, kept: Body) -> Rows:
+    """What a body has, read here where little can go wrong and in a child else."""
+    light = errand.kind in (JSON, NDJSON) and errand.encoding == "identity" and body.size <= LIGHT
+    if light:
+        found = read_body(errand, body.file, kept.file, light=True)
+        if found is not None:
+            return found
+    rows: Rows = state.children.do(errand, Rows, body.pieces(), seconds=state.settings.request_time, kept=kept.file)
+    return rows
 
 
 @area.get(
@@ -223,18 +235,25 @@ def one(request: Request, caller: Known, evaluation_id: str) -> Response:
     description="JSON, or by the Accept header text/html, text/plain, text/markdown; application/pdf is the passport.",
     **documented(
         scope="evaluations:read",
-        problems=("not-found", "conflict", "not-acceptable"),
+        problems=("not-found", "conflict", "not-acceptable", "too-costly"),
         media=("application/json", *FORMS[1:], "application/pdf"),
     ),
 )
-def report(request: Request, caller: Known, evaluation_id: str) -> Response:
-    row = found(request, caller, evaluation_id)
+async def report(request: Request, caller: Known, evaluation_id: str) -> Response:
+    row = await to_thread.run_sync(found, request, caller, evaluation_id)
     if row["report"] is None:
         raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
     form = chosen(request.headers.get("accept", "*/*"), (*FORMS, "application/pdf"))
     if form == "application/pdf":
-        return passport(request, caller, evaluation_id)
-    return rendered(bytes(row["report"]), form)
+        return await _passport(request, caller, row)
+    return await to_thread.run_sync(rendered, bytes(row["report"]), form)
+
+
+async def _passport(request: Request, caller: Known, row: Any) -> Response:
+    state, accept = request.app.state, request.headers.get("accept", "*/*")
+    async with state.measuring.of(caller.organization):
+        name = caller.organization_name
+        return await to_thread.run_sync(passport_of, state, row, name, accept, limiter=state.waiting)
 
 
 @area.get(
@@ -243,13 +262,10 @@ def report(request: Request, caller: Known, evaluation_id: str) -> Response:
     description="JSON, or by the Accept header application/pdf; for evaluations that allow a certificate.",
     **documented(
         scope="evaluations:read",
-        problems=("not-found", "conflict", "not-acceptable"),
+        problems=("not-found", "conflict", "not-acceptable", "too-costly"),
         media=("application/json", "application/pdf"),
     ),
 )
-def passport(request: Request, caller: Known, evaluation_id: str) -> Response:
-    row = found(request, caller, evaluation_id)
-    with request.app.state.store.reading() as db:
-        kept = evaluations.kept_rows(db, evaluation_id) if row["status"] == "completed" else ()
-        columns = unpacked_columns(kept)
-    return passport_of(row, columns, caller.organization_name, request.headers.get("accept", "*/*"))
+async def passport(request: Request, caller: Known, evaluation_id: str) -> Response:
+    row = await to_thread.run_sync(found, request, caller, evaluation_id)
+    return await _passport(request, caller, row)

@@ -7,6 +7,8 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
+import anyio
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
@@ -123,13 +125,16 @@ def preregistration(request: Request, caller: Known, registration_id: str) -> Re
         also={200: dict},
         reads=CertificateRequest,
         scope="certificates:write",
-        problems=(*BODY_PROBLEMS, "not-found", "conflict", "in-flight"),
+        problems=(*BODY_PROBLEMS, "not-found", "conflict", "in-flight", "too-costly"),
         headers=("Location",),
     ),
 )
-def certify(request: Request, caller: Known, raw: Raw) -> Response:
+async def certify(request: Request, caller: Known, raw: Raw) -> Response:
     wanted = read_as(CertificateRequest, raw)
-    id, data, fresh = issue(request.app.state, caller, wanted)
+    state = request.app.state
+    async with state.issuing.of(caller.organization):
+        with anyio.CancelScope(shield=True):
+            id, data, fresh = await to_thread.run_sync(issue, state, caller, wanted, limiter=state.waiting)
     headers = {"Location": f"/v1/certificates/{id}"}
     return Response(data, 201 if fresh else 200, headers=headers, media_type="application/json")
 
