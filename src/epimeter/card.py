@@ -75,6 +75,20 @@ class Card:
     """How calibration is tested with it: by its own law, or by drawing (`consistency_test`); None: no test is published."""
     cost: Literal["linear", "quadratic"] = "linear"
     """How the time grows with the rows, logarithms aside."""
+    nanoseconds: float = 2_000.0
+    """What a row takes, or a pair of rows where the cost is quadratic, on one ordinary core: measured, and rounded up."""
+
+    def seconds(self, n_rows: int) -> float:
+        """About how long so many rows take."""
+        return 1e-9 * self.nanoseconds * float(n_rows) ** self._power
+
+    def rows_within(self, seconds: float) -> int:
+        """About how many rows can be had in a time."""
+        return int((1e9 * seconds / self.nanoseconds) ** (1 / self._power))
+
+    @property
+    def _power(self) -> int:
+        return 2 if self.cost == "quadratic" else 1
 
 
 class Metric(Generic[R]):

@@ -42,6 +42,7 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "takes": list(card.takes),
         "weighted": card.weighted,
         "order": card.order,
+        "cost": card.cost,
         "proper": card.proper,
         "test": card.test,
         "cost": card.cost,

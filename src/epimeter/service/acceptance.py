@@ -114,6 +114,8 @@ def work(store: Store, job: Any, worker: str, children: Children, seconds: float
         with store.reading() as db:
             found = children.do(errand, Measured, evaluations.kept_rows(db, number), seconds=seconds).found
     except (EpimeterError, Problem) as refusal:
+        if isinstance(refusal, Problem) and refusal.kind == "unavailable":
+            raise  # the service stops; the job is taken up again
         error = str(refusal)
     done = now()
     with store.writing() as db:

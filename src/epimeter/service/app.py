@@ -62,6 +62,7 @@ def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledge
             stopping.set()
             pulse.cancel()
             app.state.readiness.close()
+            await anyio.to_thread.run_sync(children.close)  # a job that is ended so waits for the next start
             await anyio.to_thread.run_sync(crew.stop)
 
     app = FastAPI(

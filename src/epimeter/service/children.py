@@ -97,6 +97,8 @@ class Children:
                 outcome = msgspec.msgpack.decode(answer, type=Outcome)
             except BaseException as fault:
                 child.end()
+                if self._closed:
+                    raise _stopping() from None
                 if isinstance(fault, TimeoutError):
                     raise Problem("too-costly", f"this took longer than {seconds:g} s and was ended") from None
                 if isinstance(fault, OSError | EOFError | msgspec.MsgspecError):
@@ -109,8 +111,10 @@ class Children:
         return outcome
 
     def close(self) -> None:
-        """End every child."""
+        """End every child, whatever it does."""
         with self._lock:
+            if self._closed:
+                return
             self._closed = True
             idle, self._idle = self._idle, []
         for child in idle:
@@ -137,7 +141,7 @@ class Children:
             if self._idle:
                 return self._idle.pop()
             if self._closed or self._process.poll() is not None:
-                raise Problem("unavailable", "the service is stopping", headers={"Retry-After": "5"})
+                raise _stopping()
             mine, theirs = socket.socketpair()
             with theirs:
                 socket.send_fds(self._nursery, [b"+"], [theirs.fileno()])
@@ -149,6 +153,10 @@ class Children:
                 self._idle.append(child)
                 return
         child.end()
+
+
+def _stopping() -> Problem:
+    return Problem("unavailable", "the service is stopping", headers={"Retry-After": "5"})
 
 
 def _ended(memory: int) -> str:

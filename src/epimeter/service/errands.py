@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from epimeter.card import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
 from epimeter.passport import canonical, passport, pdf
 from epimeter.service.assessment import Assessed, assess
@@ -36,6 +37,8 @@ class Limits(msgspec.Struct, frozen=True):
     max_unpacked: int
     max_rows: int
     rows_at_once: int
+    request_time: float
+    job_time: float
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
@@ -174,12 +177,31 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
         return None
     at = moment(errand.at)
     given = to_records(columns, at)
-    few = columns.n_rows <= settings.rows_at_once
+    seconds = reckoned(facts, columns.n_rows, settings.job_time)
+    few = columns.n_rows <= settings.rows_at_once and seconds <= settings.request_time
     found = assess(given, facts, at) if few else None
     keep = found is None or found.certifiable
     if keep:
         pack(columns, kept)
     return Rows(n_rows=columns.n_rows, facts=facts, found=found, kept=keep)
+
+
+def reckoned(facts: Facts, n_rows: int, most: float) -> float:
+    """About how many seconds the metrics that were asked for take; refused when that is more than a job is given."""
+    if facts.metrics is None:
+        return 0.0  # those that everybody gets are measured in one pass
+    cards = [find(name).card for name in facts.metrics if name != "all"]
+    if "all" in facts.metrics:
+        cards = [metric.card for metric in catalogue().values()]
+    total = sum(card.seconds(n_rows) for card in cards)
+    if total > most:
+        worst = max(cards, key=lambda card: card.seconds(n_rows))
+        raise Problem(
+            "too-costly",
+            f"these metrics would take about {total:,.0f} s on {n_rows:,} rows, {worst.name} most of all, and a job is given "
+            f"{most:,.0f} s; {worst.name} can be had up to about {worst.rows_within(most):,} rows",
+        )
+    return total
 
 
 def _passport(errand: WritePassport, columns: Columns) -> bytes:

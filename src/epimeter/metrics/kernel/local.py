@@ -37,6 +37,7 @@ def feature_matrix(view: View, standardise: bool = True) -> Floats:
     title="Kernel local calibration error",
     family="kernel",
     cost="quadratic",
+    nanoseconds=200,
     reads=Rows("given"),
     range=(-2.0, 2.0),
     ideal=0.0,

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
     title="Kernel calibration-conditional Stein discrepancy, classifier form",
     family="kernel",
     cost="quadratic",
+    nanoseconds=4_000,
     reads=Rows("given"),
     range=(None, None),
     ideal=0.0,
