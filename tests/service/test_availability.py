@@ -90,7 +90,7 @@ def test_a_child_is_ended_by_the_clock_and_the_next_errand_has_another(tmp_path)
 
 def test_a_tenant_whose_jobs_fill_the_queue_leaves_a_worker_and_a_slot_to_others(tmp_path):
     with (
-        running(tmp_path, rows_at_once=1000, request_time=1, job_time=60) as made,
+        running(tmp_path, rows_at_once=1000, job_time=60) as made,
         made.tenant("Greedy", "OPEN") as greedy,
         made.tenant("Honest") as honest,
     ):
