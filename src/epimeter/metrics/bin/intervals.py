@@ -112,7 +112,6 @@ def shifted_error(home: NDArray[np.int64], part: Floats, residual: Floats) -> fl
 
 @metric(
     title="Interval calibration error",
-    nanoseconds=100_000,
     family="bin",
     reads=Ordered(),
     range=(0.0, 1.0),
