@@ -16,7 +16,7 @@ from epimeter.errors import MissingExtraError
 @click.option("--issuer", help="Address under which others reach this registry; stands in certificates.")
 @click.option("--postgres", metavar="URL", help="Use this PostgreSQL instead of the SQLite file.")
 @click.option("--redis", metavar="URL", help="Count requests a minute in this Redis.")
-@click.option("--workers", type=int, help="Threads that do jobs.  [default: 1]")
+@click.option("--workers", type=int, help="Jobs that are done at a time.  [default: 2]")
 @click.option("--config", type=click.Path(), help="TOML file of settings; the environment (EPIMETER_…) overrules it.")
 @click.option("--new-admin-key", is_flag=True, help="Make another administrator key and print it: the first was lost.")
 def serve(config: str | None, new_admin_key: bool, **options: object) -> None:
