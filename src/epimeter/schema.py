@@ -42,7 +42,6 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "takes": list(card.takes),
         "weighted": card.weighted,
         "order": card.order,
-        "cost": card.cost,
         "proper": card.proper,
         "test": card.test,
         "cost": card.cost,
