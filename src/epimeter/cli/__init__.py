@@ -27,6 +27,7 @@ COMMANDS = {
     "test": "epimeter.cli.test",
     "compare": "epimeter.cli.compare",
     "plan": "epimeter.cli.plan",
+    "collect": "epimeter.cli.collect",
     "monitor": "epimeter.cli.monitor",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
@@ -76,6 +77,7 @@ def epimeter() -> None:
     epimeter test FILE                is the model calibrated; is its error at most tau
     epimeter compare A B              do models differ, on the same rows or on different ones
     epimeter plan --expected-ece E    how many rows make a verdict firm
+    epimeter collect FOLDER FILE…     predictions now, outcomes later, joined by id
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one
     epimeter keys init FOLDER         become an issuer; then certify FILE, renew FILE, certificates, log publish

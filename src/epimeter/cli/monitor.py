@@ -91,7 +91,7 @@ def look_at(files: tuple[str, ...], output: str, as_json: bool, **options: Any) 
     settings = _settings(options)
     ask = _ask(files[0], settings.unit, options)
     history = History(settings, by=options["by"])
-    said = history.feed(arrived(files, ask))
+    said = history.feed(_arrivals(files, ask))
     if options["reference"]:
         history.refer(arrived(options["reference"], ask))
     as_of = _as_of(options, settings.unit)
@@ -189,6 +189,29 @@ def _now(unit: Any) -> str:
     from epimeter.monitor.window import day_of
 
     return day_of(datetime.datetime.now(datetime.UTC).isoformat(), unit, "now")
+
+
+def _arrivals(files: tuple[str, ...], ask: Any) -> Any:
+    """The windows of files, or of a folder into which was collected."""
+    from epimeter.monitor import arrived
+    from epimeter.monitor.embedded import histories, is_collection
+    from epimeter.monitor.window import Arrivals
+
+    if not any(is_collection(file) for file in files):
+        return arrived(files, ask)
+    if len(files) > 1:
+        raise InputError("a folder into which was collected is looked at alone", field="source")
+    whole = Arrivals()
+    for history in histories(files[0]):
+        if history.settings.unit != ask.unit:
+            raise InputError(f"{files[0]} was collected with one window a {history.settings.unit}", field="window")
+        whole.kind = history.kind
+        whole.windows |= {
+            p: w
+            for p, w in history.windows.items()
+            if not p.slice or p.slice.partition("=")[0] in (ask.by or (p.slice.partition("=")[0],))
+        }
+    return whole
 
 
 def _nothing() -> Any:

@@ -76,7 +76,7 @@ def drift(reference: NDArray[Any], week: Window) -> Drift | None:
         float(((here - there) * np.log(here / there)).sum()),
         1 - week.n_labelled / n,
         float(week.stated.floats()) / n,
-        week.delay / week.delays if week.delays else None,
+        week.delay / week.delays / 86_400 if week.delays else None,
     )
 
 

@@ -43,7 +43,7 @@ class Window:
     classes
         Number of classes among which one was predicted; 0 where it is not known.
     delays, delay
-        Rows whose moment of truth is known, and the sum of their delays in days.
+        Rows whose moment of truth is known, and the sum of their delays in whole seconds.
     """
 
     labelled: BinTotals
@@ -54,7 +54,7 @@ class Window:
     scale: float = 0.0
     classes: int = 0
     delays: int = 0
-    delay: float = 0.0
+    delay: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -86,6 +86,24 @@ class Window:
             max(self.classes, other.classes),
             self.delays + other.delays,
             self.delay + other.delay,
+        )
+
+    def less(self, other: Window) -> Window:
+        """The window without the rows of another, or what is to be taken off: numbers may be negative."""
+        mine, theirs = self.labelled, other.labelled
+        assert isinstance(mine.prob, Fixed) and isinstance(theirs.prob, Fixed)
+        assert isinstance(mine.true, Fixed) and isinstance(theirs.true, Fixed)
+        rows = mine.count - theirs.count
+        return Window(
+            BinTotals(rows, Fixed.of_counts(rows), mine.true - theirs.true, mine.prob - theirs.prob),
+            self.shown - other.shown,
+            self.stated - other.stated,
+            self.never - other.never,
+            self.off_scale - other.off_scale,
+            max(self.scale, other.scale),
+            max(self.classes, other.classes),
+            self.delays - other.delays,
+            self.delay - other.delay,
         )
 
     def to_dict(self) -> dict[str, Any]:

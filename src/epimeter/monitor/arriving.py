@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of predictions and of outcomes, as they are collected: which columns they need, and what is refused.
+
+Predictions: `id`; `confidence` (with `prediction`, the answer it is in, if truth will be told as a label) or class probabilities
+(`p_<class>` columns, or `probabilities`, a struct); `time`. Every further column slices. Outcomes: `id`; `correct`, or
+`truth`, the label; `time`; `source`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import InputError
+
+TIMES = ("time", "timestamp")
+TRUTHS = ("truth", "label", "outcome")
+SOURCES = ("source", "ground_truth_source")
+ANSWERS = ("prediction", "answer")
+LONGEST = 200
+"""Letters of an id, a label, a slice."""
+PERCENT = 0.1
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Columns of predictions, one entry a row; `at` is microseconds since 1970, None where no time was said."""
+
+    id: list[str]
+    confidence: list[float]
+    answer: list[str | None]
+    at: list[int | None]
+    slices: list[str]
+    """Values by column as canonical JSON, the same text for the same slices."""
+    kind: str
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Columns of outcomes: `right` is 1 or 0 where that was said, `truth` the label where one was."""
+
+    id: list[str]
+    right: list[int | None]
+    truth: list[str | None]
+    at: list[int | None]
+    source: list[str | None]
+
+
+def predictions(table: Any) -> Predictions:
+    """An Arrow table as predictions."""
+    names = _names(table)
+    ids = _ids(table)
+    family = sorted(name for name in names if name.startswith("p_"))
+    answer_name = _one(names, ANSWERS, "the prediction")
+    if "confidence" in names:
+        if family or "probabilities" in names:
+            raise InputError("a row has a confidence or class probabilities, not both", field="confidence")
+        confidence = _numbers(table, "confidence")
+        answers = _texts(table, answer_name)
+        kind, used = "answer", {"confidence"}
+    elif family or "probabilities" in names:
+        confidence, answers, used = _top(table, family)
+        kind = "classes"
+    else:
+        raise InputError(
+            f"predictions need a column confidence, or p_<class> columns; got {_listed(names)}", field="confidence"
+        )
+    _refuse_scale(confidence)
+    time_name = _one(names, TIMES, "the time")
+    slicing = sorted(set(names) - used - {"id", answer_name, time_name})
+    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), _slices(table, slicing), kind)
+
+
+def outcomes(table: Any) -> Outcomes:
+    """An Arrow table as outcomes."""
+    names = _names(table)
+    ids = _ids(table)
+    time_name, source_name = _one(names, TIMES, "the time"), _one(names, SOURCES, "the source")
+    truth_name = _one(names, TRUTHS, "the truth")
+    if ("correct" in names) == (truth_name is not None):
+        raise InputError(f"outcomes need one column correct or truth; got {_listed(names)}", field="truth")
+    right: list[int | None] = [None] * len(ids)
+    truth: list[str | None] = [None] * len(ids)
+    if truth_name is None:
+        right = [_bit(cell, row) for row, cell in enumerate(table.column("correct").to_pylist())]
+    else:
+        truth = _texts(table, truth_name)
+        gone = next((row for row, cell in enumerate(truth) if cell is None), None)
+        if gone is not None:
+            raise InputError(f"truth must be present in every row; row {gone:,} has none", field="truth", row=gone)
+    return Outcomes(ids, right, truth, _moments(table, time_name), _texts(table, source_name))
+
+
+def is_prediction(names: Sequence[str]) -> bool:
+    """Whether a table with these columns holds predictions; outcomes have no confidence."""
+    return "confidence" in names or "probabilities" in names or any(name.startswith("p_") for name in names)
+
+
+def holds_both(names: Sequence[str]) -> bool:
+    """Whether rows hold predictions and their outcomes."""
+    return is_prediction(names) and ("correct" in names or any(name in names for name in TRUTHS))
+
+
+def parted(table: Any) -> tuple[Any, Any]:
+    """A table with predictions and outcomes as two; rows without an outcome have none yet."""
+    import pyarrow.compute as pc
+
+    known = "correct" if "correct" in table.column_names else next(n for n in TRUTHS if n in table.column_names)
+    sources = [name for name in SOURCES if name in table.column_names]
+    labelled = table.filter(pc.is_valid(table.column(known))).select(["id", known, *sources])
+    return table.drop_columns([known, *sources]), labelled
+
+
+def _names(table: Any) -> list[str]:
+    names = list(table.column_names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"columns must have different names; {twice!r:.60} stands twice", field=twice)
+    if "id" not in names:
+        raise InputError(
+            f"every row needs an id, by which truth finds it; the columns are {_listed(names)}", field="id"
+        )
+    return names
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(name[:40] for name in names[:12])
+
+
+def _one(names: Sequence[str], words: Sequence[str], what: str) -> str | None:
+    found = [name for name in words if name in names]
+    if len(found) > 1:
+        raise InputError(f"one column can say {what}; there are {' and '.join(found)}", field=found[1])
+    return found[0] if found else None
+
+
+def _ids(table: Any) -> list[str]:
+    ids = _texts(table, "id")
+    for row, cell in enumerate(ids):
+        if not cell:
+            raise InputError(f"every row needs an id; row {row:,} has none", field="id", row=row)
+    return ids  # type: ignore[return-value]
+
+
+def _texts(table: Any, name: str | None) -> list[str | None]:
+    """A column of words or whole numbers as words; None throughout where there is no such column."""
+    import pyarrow as pa
+
+    if name is None:
+        return [None] * table.num_rows
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
+        column = column.cast(pa.int64()).cast(pa.string())
+    elif pa.types.is_floating(column.type):
+        cells = [None if cell is None else f"{cell:g}" for cell in column.to_pylist()]
+        return cells
+    elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        if pa.types.is_null(column.type):
+            return [None] * len(column)
+        raise InputError(f"{name} must hold words or whole numbers; it holds {column.type}", field=name)
+    cells = column.to_pylist()
+    long = next(
+        (row for row, cell in enumerate(cells) if cell is not None and (len(cell) > LONGEST or "\0" in cell)), None
+    )
+    if long is not None:
+        raise InputError(
+            f"{name} must have at most {LONGEST} letters and no NUL; row {long:,} does not", field=name, row=long
+        )
+    return list(cells)
+
+
+def _numbers(table: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    column = table.column(name)
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)) or column.null_count:
+        raise InputError(f"{name} must be a number in every row", field=name)
+    return column.cast(pa.float64()).to_numpy()
+
+
+def _refuse_scale(confidence: Any) -> None:
+    wrong = ~((confidence >= 0) & (confidence <= 1))
+    if not wrong.any():
+        return
+    first = int(np.flatnonzero(wrong)[0])
+    above = (confidence > 1) & (confidence <= 100)
+    hint = ". Percent? Divide by 100" if above.mean() >= PERCENT else ""
+    raise InputError(
+        f"confidences must lie in [0, 1]; {int(wrong.sum()):,} of {len(confidence):,} do not, the first is row {first:,} with "
+        f"{confidence[first]:g}{hint}",
+        field="confidence",
+        row=first,
+        count=int(wrong.sum()),
+    )
+
+
+def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], set[str]]:
+    """The greatest class probability of every row, and the class."""
+    if family:
+        classes = [name.removeprefix("p_") for name in family]
+        matrix = np.stack([_numbers(table, name) for name in family], axis=1)
+        used = set(family)
+    else:
+        cells = table.column("probabilities").to_pylist()
+        if any(not isinstance(cell, dict) for cell in cells):
+            raise InputError(
+                "probabilities must be an object with one number a class in every row", field="probabilities"
+            )
+        classes = sorted({name for cell in cells for name, value in cell.items() if value is not None})
+        matrix = np.array([[cell.get(name) or 0.0 for name in classes] for cell in cells], np.float64).reshape(
+            len(cells), -1
+        )
+        used = {"probabilities"}
+    sums = matrix.sum(axis=1)
+    wrong = np.flatnonzero(~(np.abs(sums - 1) < 1e-3))
+    if len(wrong):
+        raise InputError(
+            f"class probabilities must sum to 1; those of row {int(wrong[0]):,} sum to {sums[wrong[0]]:g}",
+            field="probabilities",
+            row=int(wrong[0]),
+        )
+    best = matrix.argmax(axis=1)
+    return np.clip(matrix.max(axis=1), 0, 1), [classes[k] for k in best.tolist()], used
+
+
+def _moments(table: Any, name: str | None) -> list[int | None]:
+    """Times as microseconds since 1970; a time without a zone is UTC."""
+    import pyarrow as pa
+
+    if name is None:
+        return [None] * table.num_rows
+    column = table.column(name)
+    try:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            import datetime
+
+            made: list[int | None] = []
+            for cell in column.to_pylist():
+                if cell is None:
+                    made.append(None)
+                    continue
+                moment = datetime.datetime.fromisoformat(cell.replace("Z", "+00:00"))
+                moment = moment.replace(tzinfo=moment.tzinfo or datetime.UTC)
+                made.append(round(moment.timestamp() * 1e6))
+            return made
+        if pa.types.is_date(column.type):
+            column = column.cast(pa.timestamp("us"))
+        if pa.types.is_timestamp(column.type):
+            return list(column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64()).to_pylist())
+    except (ValueError, OverflowError, pa.ArrowException):
+        pass
+    if pa.types.is_null(column.type):
+        return [None] * table.num_rows
+    raise InputError(f"{name} must hold times such as 2026-02-10T09:00:00Z", field=name)
+
+
+def _slices(table: Any, names: list[str]) -> list[str]:
+    if not names:
+        return ["{}"] * table.num_rows
+    columns = [_texts(table, name) for name in names]
+    known: dict[tuple[Any, ...], str] = {}
+    made = []
+    for cells in zip(*columns, strict=True):
+        text = known.get(cells)
+        if text is None:
+            values = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+            text = known[cells] = json.dumps(values, sort_keys=True, ensure_ascii=False)
+        made.append(text)
+    return made
+
+
+def _bit(cell: Any, row: int) -> int:
+    if isinstance(cell, bool) or cell in (0, 1):
+        return int(cell)
+    raise InputError(f"correct must be true or false, 1 or 0; row {row:,} has {cell!r:.40}", field="correct", row=row)

@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions now, truth later: rows joined by id in a database, exact window totals kept with them.
+
+One row an id: predictions fill one half of it and outcomes the other, in any order, again, or corrected. In the same transaction
+the totals of every window that a row was in, and is in, are moved by the difference, in whole numbers; so totals are exact at
+every commit, nothing is counted twice, and a look reads totals only. Labelled rows go after the retention, rows without truth
+after the horizon, when they are counted as never labelled; totals stay.
+
+The statements are for SQLite and PostgreSQL alike; `Dialect` has what differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from epimeter.errors import InputError
+from epimeter.monitor.arriving import Outcomes, Predictions
+from epimeter.monitor.history import History
+from epimeter.monitor.intake import MOST_SLICES
+from epimeter.monitor.settings import Settings
+from epimeter.monitor.window import Place, Unit, Window, empty, later, named, of_groups, starts
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS collected_systems (
+        system BIGINT NOT NULL PRIMARY KEY, organization VARCHAR(40) NOT NULL, name VARCHAR(200) NOT NULL,
+        state TEXT NOT NULL, unmatched BIGINT NOT NULL, purged VARCHAR(16) NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS collected_rows (
+        system BIGINT NOT NULL, id VARCHAR(200) NOT NULL, win VARCHAR(16), at BIGINT, confidence DOUBLE PRECISION,
+        answer TEXT, slices TEXT, correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT, received BIGINT NOT NULL,
+        PRIMARY KEY (system, id))""",
+    "CREATE INDEX IF NOT EXISTS ix_collected_rows_system_win ON collected_rows (system, win)",
+    """CREATE TABLE IF NOT EXISTS collected_windows (
+        system BIGINT NOT NULL, win VARCHAR(16) NOT NULL, slice TEXT NOT NULL, totals TEXT NOT NULL,
+        PRIMARY KEY (system, win, slice))""",
+    """CREATE TABLE IF NOT EXISTS collected_corrections (
+        system BIGINT NOT NULL, id VARCHAR(200) NOT NULL, half VARCHAR(10) NOT NULL, before TEXT NOT NULL,
+        after TEXT NOT NULL, at BIGINT NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS ix_collected_corrections_system_id ON collected_corrections (system, id)",
+)
+DAY = 86_400_000_000
+RETENTION = 35.0
+"""Days for which labelled rows are held: corrections within them count, and an evaluation can be made of them."""
+BEFORE = ("win", "confidence", "answer", "slices", "correct", "truth", "at", "truth_at")
+"""What a row adds to the totals of its window."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between the databases."""
+
+    postgres: bool
+
+    def words(self, statement: str) -> str:
+        """A statement with the marks of the driver."""
+        return statement.replace("?", "%s") if self.postgres else statement
+
+    def fill(self, cursor: Any, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Many rows into a temporary table."""
+        if self.postgres:
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            return
+        marks = ", ".join("?" * (columns.count(",") + 1))
+        cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of the rows that came.
+
+    Attributes
+    ----------
+    refused
+        Rows of windows whose rows are gone already (older than the retention): whether they were counted cannot be known.
+    """
+
+    new: int = 0
+    repeated: int = 0
+    corrected: int = 0
+    refused: int = 0
+    waiting: int = 0
+    """Outcomes whose prediction has not come yet."""
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Aged:
+    """What was let go: labelled rows (their totals stay), predictions never labelled, outcomes never matched."""
+
+    gone: int
+    never_labelled: int
+    unmatched: int
+
+
+def key_of(organization: str, system: str) -> int:
+    """The number of a system in the database: the same everywhere, and never that of another organisation."""
+    digest = hashlib.sha256(f"{organization}\0{system}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 2
+
+
+class Collection:
+    """Collected rows of all systems in one database; every method works in the transaction of its cursor.
+
+    Parameters
+    ----------
+    cursor
+        Of a DB-API connection, SQLite's or psycopg's, within a transaction that the caller commits.
+    """
+
+    def __init__(self, cursor: Any, *, postgres: bool = False) -> None:
+        self.cursor, self.dialect = cursor, Dialect(postgres)
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        self.cursor.execute(self.dialect.words(statement), values)
+        return self.cursor
+
+    def make(self) -> None:
+        """Make the tables where they are missing."""
+        for statement in TABLES:
+            self._run(statement)
+
+    def open(self, organization: str, system: str, settings: Settings | None = None) -> int:
+        """The number of a system, which is made when it is new; until the commit it is the caller's alone."""
+        number = key_of(organization, system)
+        state = json.dumps(History(settings or Settings()).to_dict())
+        self._run(
+            "INSERT INTO collected_systems (system, organization, name, state, unmatched, purged) VALUES (?, ?, ?, ?, 0, '') "
+            "ON CONFLICT (system) DO NOTHING",
+            (number, organization, system, state),
+        )
+        if self.dialect.postgres:
+            self._run("SELECT system FROM collected_systems WHERE system = ? FOR UPDATE", (number,)).fetchone()
+        return number
+
+    def systems(self, organization: str | None = None) -> list[tuple[str, str]]:
+        """Organisation and name of every system."""
+        query = "SELECT organization, name FROM collected_systems"
+        found = self._run(query + " ORDER BY 1, 2").fetchall()
+        return [(who, name) for who, name in found if organization is None or who == organization]
+
+    # Coming in.
+
+    def predict(self, system: int, came: Predictions, now: int) -> Taken:
+        """Take predictions; the same again changes nothing, others under the same id are corrections."""
+        history = self._state(system)
+        if history.kind != came.kind:
+            if self._any(system):
+                raise InputError(
+                    f"one system has forecasts of one kind; it has {history.kind}, {came.kind} came", field="kind"
+                )
+            self._keep(system, replace(history, kind=came.kind))
+        unit = history.settings.unit
+        given = _windows(came.at, unit)
+        taken = Taken()
+        for rows in _rounds(came.id):
+            self._incoming("win TEXT, at BIGINT, confidence DOUBLE PRECISION, answer TEXT, slices TEXT")
+            columns = (came.id, given, came.at, came.confidence, came.answer, came.slices)
+            self._fill("id, win, at, confidence, answer, slices", columns, rows)
+            # A row without a time keeps the one it has; a new one is of now.
+            self._run(
+                "UPDATE incoming SET "
+                "at = coalesce((SELECT c.at FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?), "
+                "win = coalesce((SELECT c.win FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?) "
+                "WHERE at IS NULL",
+                (system, now, system, _windows([now], unit)[0]),
+            )
+            taken = taken + self._predicted(system, now, len(rows))
+        return taken
+
+    def _predicted(self, system: int, now: int, n: int) -> Taken:
+        refused = 0
+        purged = self._run("SELECT purged FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        if purged:
+            self._run(
+                "DELETE FROM incoming WHERE win <= ? AND NOT EXISTS "
+                "(SELECT 1 FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id)",
+                (purged, system),
+            )
+            refused = self.cursor.rowcount
+        repeated = self._drop_repeated(
+            system,
+            "c.confidence = i.confidence AND coalesce(c.answer, '') = coalesce(i.answer, '') AND c.at = i.at "
+            "AND c.slices = i.slices",
+        )
+        both = self._run(
+            f"SELECT {_of('c', BEFORE)}, i.win, i.confidence, i.answer, i.slices, c.correct, c.truth, i.at, c.truth_at "
+            "FROM incoming i LEFT JOIN collected_rows c ON c.system = ? AND c.id = i.id",
+            (system,),
+        ).fetchall()
+        corrected = self._correct(
+            system,
+            now,
+            "prediction",
+            "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices",
+            "c.confidence IS NOT NULL",
+        )
+        self._run(
+            "INSERT INTO collected_rows (system, id, win, at, confidence, answer, slices, received) "
+            "SELECT cast(? AS BIGINT), id, win, at, confidence, answer, slices, cast(? AS BIGINT) FROM incoming WHERE true "
+            "ON CONFLICT (system, id) DO UPDATE SET win = excluded.win, at = excluded.at, "
+            "confidence = excluded.confidence, answer = excluded.answer, slices = excluded.slices",
+            (system, now),
+        )
+        self._move(system, both)
+        return Taken(n - refused - repeated - corrected, repeated, corrected, refused)
+
+    def conclude(self, system: int, came: Outcomes, now: int) -> Taken:
+        """Take outcomes; of ids that are not known yet they wait for their predictions."""
+        taken = Taken()
+        for rows in _rounds(came.id):
+            self._incoming("correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT")
+            columns = (came.id, came.right, came.truth, came.at, came.source)
+            self._fill("id, correct, truth, truth_at, source", columns, rows)
+            taken = taken + self._concluded(system, now, len(rows))
+        return taken
+
+    def _concluded(self, system: int, now: int, n: int) -> Taken:
+        told = "(c.correct IS NOT NULL OR c.truth IS NOT NULL)"
+        repeated = self._drop_repeated(
+            system,
+            f"{told} AND coalesce(c.correct, -1) = coalesce(i.correct, -1) "
+            "AND coalesce(c.truth, '') = coalesce(i.truth, '')",
+        )
+        both = self._run(
+            f"SELECT {_of('c', BEFORE)}, c.win, c.confidence, c.answer, c.slices, i.correct, i.truth, c.at, "
+            "coalesce(i.truth_at, cast(? AS BIGINT)) FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id "
+            "WHERE c.confidence IS NOT NULL",
+            (now, system),
+        ).fetchall()
+        corrected = self._correct(
+            system,
+            now,
+            "outcome",
+            "coalesce(cast({0}.correct AS TEXT), {0}.truth) || ' ' || coalesce({0}.source, '')",
+            told,
+        )
+        self._run(
+            "INSERT INTO collected_rows (system, id, correct, truth, truth_at, source, received) "
+            "SELECT cast(? AS BIGINT), id, correct, truth, coalesce(truth_at, cast(? AS BIGINT)), source, cast(? AS BIGINT) "
+            "FROM incoming WHERE true "
+            "ON CONFLICT (system, id) DO UPDATE SET correct = excluded.correct, truth = excluded.truth, "
+            "truth_at = excluded.truth_at, source = excluded.source",
+            (system, now, now),
+        )
+        self._move(system, both)
+        return Taken(n - repeated - corrected, repeated, corrected, 0, n - repeated - len(both))
+
+    def _incoming(self, columns: str) -> None:
+        self._run("DROP TABLE IF EXISTS incoming")
+        self._run(f"CREATE TEMPORARY TABLE incoming (id TEXT NOT NULL PRIMARY KEY, {columns})")
+
+    def _fill(self, names: str, columns: Sequence[list[Any]], rows: Sequence[int]) -> None:
+        whole = len(rows) == len(columns[0])
+        cells: Any = columns if whole else [[column[k] for k in rows] for column in columns]
+        self.dialect.fill(self.cursor, "incoming", names, zip(*cells, strict=True))
+
+    def _drop_repeated(self, system: int, same: str) -> int:
+        """Forget incoming rows that say what is known already; how many they were."""
+        self._run(
+            "DELETE FROM incoming WHERE id IN "
+            f"(SELECT i.id FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {same})",
+            (system,),
+        )
+        return int(self.cursor.rowcount)
+
+    def _correct(self, system: int, now: int, half: str, shown: str, where: str) -> int:
+        """Write down what incoming rows change: before and after."""
+        self._run(
+            "INSERT INTO collected_corrections (system, id, half, before, after, at) "
+            f"SELECT c.system, c.id, '{half}', {shown.format('c')}, {shown.format('i')}, cast(? AS BIGINT) "
+            f"FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {where}",
+            (now, system),
+        )
+        return int(self.cursor.rowcount)
+
+    # Totals.
+
+    def _move(self, system: int, both: list[tuple[Any, ...]]) -> None:
+        """Move the totals of windows from what rows were to what they are: each row has both halves, one after the other."""
+        half = len(BEFORE)
+        moved = windows_of([row[half:] for row in both])
+        known = [row[:half] for row in both if row[1] is not None]
+        for place, window in windows_of(known).items():
+            moved[place] = moved.get(place, empty()).less(window)
+        self._add(system, moved)
+
+    def _add(self, system: int, moved: dict[tuple[str, str], Window]) -> None:
+        if not moved:
+            return
+        wins = sorted({win for win, _ in moved})
+        known = self._totals(system, wins)
+        new = [place for place in moved if place not in known and place[1]]
+        if new:
+            self._refuse_many(system, new)
+        made = (
+            (system, win, part, json.dumps(known.get((win, part), empty()).merge(window).to_dict()))
+            for (win, part), window in moved.items()
+        )
+        statement = self.dialect.words(
+            "INSERT INTO collected_windows (system, win, slice, totals) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (system, win, slice) DO UPDATE SET totals = excluded.totals"
+        )
+        self.cursor.executemany(statement, list(made))
+
+    def _totals(self, system: int, wins: Sequence[str]) -> dict[tuple[str, str], Window]:
+        found: dict[tuple[str, str], Window] = {}
+        for begin in range(0, len(wins), 500):
+            some = wins[begin : begin + 500]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT win, slice, totals FROM collected_windows WHERE system = ? AND win IN ({marks})"
+            for win, part, totals in self._run(query, (system, *some)).fetchall():
+                found[win, part] = Window.from_dict(json.loads(totals))
+        return found
+
+    def _refuse_many(self, system: int, new: list[tuple[str, str]]) -> None:
+        query = "SELECT DISTINCT slice FROM collected_windows WHERE system = ? AND slice <> ''"
+        names = {part for (part,) in self._run(query, (system,)).fetchall()} | {part for _, part in new}
+        by_column: dict[str, int] = {}
+        for name in names:
+            column = name.partition("=")[0]
+            by_column[column] = by_column.get(column, 0) + 1
+        for column, count in by_column.items():
+            if count > MOST_SLICES:
+                raise InputError(
+                    f"a slice column must have at most {MOST_SLICES:,} values, each is watched; {column!r:.60} has {count:,}. Send "
+                    "something coarser, or leave it out",
+                    field=column,
+                    count=count,
+                )
+
+    # Growing old.
+
+    def age(self, system: int, now: int, *, retention: float = RETENTION) -> Aged:
+        """Let go of rows: labelled ones after the retention (days), those without truth after the horizon of the settings."""
+        settings = self._state(system).settings
+        days = (retention, max(retention, settings.horizon))
+        old, last = (
+            later(str(w), settings.unit, -1) for w in _windows([now - int(d * DAY) for d in days], settings.unit)
+        )
+        unlabelled = "confidence IS NOT NULL AND correct IS NULL AND truth IS NULL"
+        query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND win <= ? AND {unlabelled}"
+        never = windows_of(self._run(query, (system, last)).fetchall())
+        self._add(system, {place: replace(empty(), never=window.n_rows) for place, window in never.items()})
+        self._run(f"DELETE FROM collected_rows WHERE system = ? AND win <= ? AND {unlabelled}", (system, last))
+        given_up = self.cursor.rowcount
+        labelled = "confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL)"
+        self._run(f"DELETE FROM collected_rows WHERE system = ? AND win <= ? AND {labelled}", (system, old))
+        gone = self.cursor.rowcount
+        if gone or given_up:
+            self._run("UPDATE collected_systems SET purged = ? WHERE system = ? AND purged < ?", (old, system, old))
+        end = now - int(settings.horizon * DAY)
+        self._run("DELETE FROM collected_rows WHERE system = ? AND confidence IS NULL AND received < ?", (system, end))
+        unmatched = self.cursor.rowcount
+        self._run("UPDATE collected_systems SET unmatched = unmatched + ? WHERE system = ?", (unmatched, system))
+        return Aged(gone, given_up, unmatched)
+
+    # Going out.
+
+    def history(self, system: int) -> History:
+        """The history of a system: its totals, and what was noted."""
+        history = self._state(system)
+        name = self._run("SELECT name FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        found = self._run("SELECT win, slice, totals FROM collected_windows WHERE system = ?", (system,)).fetchall()
+        for win, part, totals in found:
+            window = Window.from_dict(json.loads(totals))
+            if window.n_rows:
+                history.windows[Place(name, part, win)] = window
+        return history
+
+    def remember(self, system: int, history: History) -> None:
+        """Keep what was noted beside the totals."""
+        self._keep(system, History.from_dict(history.to_dict() | {"windows": []}))
+
+    def corrections(self, system: int, limit: int = 1000) -> list[dict[str, Any]]:
+        """What was corrected, the newest first: before and after."""
+        query = (
+            "SELECT id, half, before, after, at FROM collected_corrections WHERE system = ? ORDER BY at DESC LIMIT ?"
+        )
+        names = ("id", "half", "before", "after", "at")
+        return [dict(zip(names, row, strict=True)) for row in self._run(query, (system, limit)).fetchall()]
+
+    def unmatched(self, system: int) -> tuple[int, int]:
+        """Outcomes that wait for their prediction, and those that waited in vain."""
+        waiting = self._run(
+            "SELECT count(*) FROM collected_rows WHERE system = ? AND confidence IS NULL", (system,)
+        ).fetchone()[0]
+        given_up = self._run("SELECT unmatched FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        return int(waiting), int(given_up)
+
+    def rows(self, system: int, first: str, last: str) -> list[tuple[Any, ...]]:
+        """The labelled rows that are still held of windows `first` to `last`: id, time, confidence, right or wrong, source."""
+        query = (
+            "SELECT id, at, confidence, answer, correct, truth, source FROM collected_rows WHERE system = ? "
+            "AND win BETWEEN ? AND ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL) ORDER BY at, id"
+        )
+        found = self._run(query, (system, first, last)).fetchall()
+        return [(i, at, p, _right(answer, right, truth), source) for i, at, p, answer, right, truth, source in found]
+
+    def _any(self, system: int) -> bool:
+        return self._run("SELECT 1 FROM collected_windows WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
+
+    def _state(self, system: int) -> History:
+        found = self._run("SELECT state FROM collected_systems WHERE system = ?", (system,)).fetchone()
+        return History.from_dict(json.loads(found[0]))
+
+    def _keep(self, system: int, history: History) -> None:
+        self._run("UPDATE collected_systems SET state = ? WHERE system = ?", (json.dumps(history.to_dict()), system))
+
+
+def _of(table: str, names: Sequence[str]) -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+def windows_of(rows: Sequence[Sequence[Any]]) -> dict[tuple[str, str], Window]:
+    """Window totals of rows (columns as in `BEFORE`), by window and slice."""
+    if not rows:
+        return {}
+    win, confidence, answer, slices, correct, truth, at, truth_at = zip(*rows, strict=True)
+    if any(cell is not None for cell in truth):
+        correct = tuple(_right(*cells) for cells in zip(answer, correct, truth, strict=True))
+    right = np.array(correct, np.float64)  # None becomes NaN
+    awaiting = np.isnan(right)
+    moments = np.array([at, truth_at], np.float64)
+    delay = np.round((moments[1] - moments[0]) / 1e6)  # whole seconds: sums stay exact
+    timed = ~np.isnan(delay) & ~awaiting
+    known: dict[tuple[str, str], int] = {}
+    code = np.fromiter((known.setdefault(key, len(known)) for key in zip(win, slices, strict=True)), np.int64, len(win))
+    prob = np.array(confidence, np.float64)
+    made = of_groups(prob, np.where(awaiting, 0, right), awaiting, code, len(known))
+    late = np.bincount(code, weights=np.where(timed, delay, 0.0), minlength=len(known))
+    many = np.bincount(code, weights=timed, minlength=len(known))
+    found: dict[tuple[str, str], Window] = {}
+    for (start, text), k in known.items():
+        window = replace(made[k], delays=int(many[k]), delay=int(late[k]))
+        for part in ("", *(f"{name}={value}" for name, value in json.loads(text).items())):
+            place = (start, part)
+            found[place] = window if place not in found else found[place].merge(window)
+    return found
+
+
+def _right(answer: str | None, correct: int | None, truth: str | None) -> int | None:
+    """Whether a row came true; None while it is not known."""
+    if correct is not None:
+        return correct
+    if truth is None:
+        return None
+    if answer is not None:
+        return int(answer == truth)
+    if truth.lower() in ("1", "true"):
+        return 1
+    if truth.lower() in ("0", "false"):
+        return 0
+    raise InputError(
+        f"a truth that is a label needs a prediction to compare it with; got {truth!r:.40} beside a confidence alone",
+        field="truth",
+    )
+
+
+def _windows(at: Sequence[int | None], unit: Unit) -> list[str | None]:
+    """The window of each moment; None without one."""
+    moments = np.array([np.nan if one is None else one for one in at], np.float64)
+    known = ~np.isnan(moments)
+    begin, code = np.unique(starts(moments[known].astype(np.int64).astype("datetime64[us]"), unit), return_inverse=True)
+    names = np.array([named(start, unit) for start in begin], object)
+    made = np.full(len(moments), None, object)
+    made[known] = names[code] if len(names) else None
+    return list(made.tolist())
+
+
+def _rounds(ids: list[str]) -> list[Sequence[int]]:
+    """Rows in rounds without an id twice: one that comes again within a batch is a repetition or a correction."""
+    if len(set(ids)) == len(ids):
+        return [range(len(ids))]
+    seen: dict[str, int] = {}
+    made: list[list[int]] = []
+    for number, name in enumerate(ids):
+        turn = seen.get(name, 0)
+        seen[name] = turn + 1
+        if turn == len(made):
+            made.append([])
+        made[turn].append(number)
+    return list(made)

@@ -1,0 +1,264 @@
+"""Collection without a server: joined by id in any order, again, corrected, killed in the middle; totals exact throughout."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from streams import FIRST, day, rows
+
+from epimeter.cli import epimeter
+from epimeter.errors import InputError
+from epimeter.monitor.arriving import outcomes, parted, predictions
+from epimeter.monitor.collection import BEFORE, DAY, Taken, key_of, windows_of
+from epimeter.monitor.embedded import collect, histories, opened, transaction
+from epimeter.monitor.intake import Ask, arrived
+
+NOW = int(FIRST.timestamp() * 1e6) + 20 * DAY
+KILLS = int(os.environ.get("EPIMETER_KILLS", "4"))
+
+
+@pytest.fixture
+def collection(tmp_path):
+    with opened(tmp_path) as connection, transaction(connection) as made:
+        yield made
+
+
+def said(ids, confidence=0.8, time="2026-01-01", **columns):
+    n = len(ids)
+    table = {
+        "id": list(ids),
+        "confidence": np.broadcast_to(confidence, n),
+        "time": [f"{time}T08:00:00Z"] * n,
+        **columns,
+    }
+    return predictions(pa.table(table))
+
+
+def told(ids, right=True, **columns):
+    return outcomes(pa.table({"id": list(ids), "correct": list(np.broadcast_to(right, len(ids))), **columns}))
+
+
+def exact(collection, system):
+    """The totals from all rows that are held, and those that are kept beside them: they must be the same."""
+    held = collection._run(f"SELECT {', '.join(BEFORE)} FROM collected_rows WHERE confidence IS NOT NULL").fetchall()
+    kept = {(p.start, p.slice): w.to_dict() for p, w in collection.history(system).windows.items()}
+    assert kept == {place: window.to_dict() for place, window in windows_of(held).items()}
+    return sum(w["rows"] and sum(w["rows"]) for (_, part), w in kept.items() if part == "")
+
+
+def test_outcomes_find_their_predictions_in_any_order(collection):
+    s = collection.open("", "a")
+    assert collection.conclude(s, told(["1", "2"]), NOW) == Taken(new=2, waiting=2)
+    assert exact(collection, s) == 0 and collection.unmatched(s) == (2, 0)
+    assert collection.predict(s, said(["1", "2", "3"]), NOW) == Taken(new=3)
+    assert collection.conclude(s, told(["3"]), NOW) == Taken(new=1)
+    assert exact(collection, s) == 3 and collection.unmatched(s) == (0, 0)
+
+
+def test_the_same_again_changes_nothing_and_another_value_is_a_correction(collection):
+    s = collection.open("", "a")
+    collection.predict(s, said(["1", "2"]), NOW)
+    collection.conclude(s, told(["1", "2"]), NOW)
+    assert collection.predict(s, said(["1", "2"]), NOW + 1) == Taken(repeated=2)
+    assert collection.conclude(s, told(["2", "1"]), NOW + 1) == Taken(repeated=2)
+    assert collection.conclude(s, told(["1"], right=False, source=["human"]), NOW + 2) == Taken(corrected=1)
+    assert collection.predict(s, said(["2"], 0.3, time=day(1)), NOW + 3) == Taken(corrected=1)
+    assert exact(collection, s) == 2
+    first, second = collection.corrections(s)[::-1]
+    assert (first["id"], first["half"], first["before"].strip(), first["after"]) == ("1", "outcome", "1", "0 human")
+    assert second["half"] == "prediction" and second["before"].startswith("0.8") and second["after"].startswith("0.3")
+
+
+def test_an_id_twice_in_one_batch_is_a_repetition_or_a_correction(collection):
+    s = collection.open("", "a")
+    assert collection.predict(s, said(["1", "1", "1"], [0.5, 0.5, 0.9]), NOW) == Taken(new=1, repeated=1, corrected=1)
+    assert exact(collection, s) == 0
+    assert [w.n_rows for w in collection.history(s).windows.values()] == [1]
+
+
+def test_a_prediction_without_a_time_keeps_the_one_it_has(collection):
+    s = collection.open("", "a")
+    timeless = predictions(pa.table({"id": ["1"], "confidence": [0.7]}))
+    assert collection.predict(s, timeless, NOW) == Taken(new=1)
+    assert collection.predict(s, timeless, NOW + 3 * DAY) == Taken(repeated=1)
+    assert [p.start for p in collection.history(s).windows] == [day(20)]
+
+
+def test_any_history_of_rows_ends_in_the_totals_of_their_last_state(collection):
+    s = collection.open("", "a")
+    rng = np.random.default_rng(2)
+    for turn in range(40):
+        ids = [f"r{k}" for k in rng.integers(0, 60, 12)]
+        if rng.random() < 0.5:
+            table = {
+                "id": ids,
+                "confidence": rng.choice([0.1, 0.5, 0.55, 1.0], 12),
+                "time": [f"{day(int(k))}T01:00:00Z" for k in rng.integers(0, 3, 12)],
+                "region": rng.choice(["eu", "us"], 12),
+            }
+            collection.predict(s, predictions(pa.table(table)), NOW + turn)
+        else:
+            collection.conclude(s, told(ids, rng.random(12) < 0.5), NOW + turn)
+    assert exact(collection, s) > 20
+
+
+def test_class_probabilities_are_read_by_their_top_class_and_compared_with_the_label(collection):
+    s = collection.open("", "a")
+    table = pa.table({"id": ["1", "2"], "p_cat": [0.7, 0.2], "p_dog": [0.3, 0.8], "time": [f"{day(0)}T00:00:00Z"] * 2})
+    collection.predict(s, predictions(table), NOW)
+    collection.conclude(s, outcomes(pa.table({"id": ["1", "2"], "truth": ["cat", "cat"]})), NOW)
+    (window,) = collection.history(s).windows.values()
+    assert window.labelled.count[[7, 8]].tolist() == [1, 1] and window.labelled.true.units[[7, 8]].tolist() == [1, 0]
+
+
+def test_systems_and_organisations_do_not_see_each_other(collection):
+    a, b = collection.open("one", "s"), collection.open("two", "s")
+    assert a != b == key_of("two", "s")
+    collection.predict(a, said(["1"]), NOW)
+    assert collection.conclude(b, told(["1"]), NOW) == Taken(new=1, waiting=1)
+    assert collection.history(a).windows and not collection.history(b).windows
+
+
+def test_rows_grow_old_and_their_totals_stay(collection):
+    s = collection.open("", "a")
+    collection.predict(s, said(["1", "2", "3"]), NOW)
+    collection.conclude(s, told(["1", "stranger"]), NOW)
+    aged = collection.age(s, NOW + 40 * DAY)
+    assert (aged.gone, aged.never_labelled, aged.unmatched) == (1, 0, 0)
+    assert collection.predict(s, said(["1"]), NOW) == Taken(refused=1)  # whether it was counted cannot be known
+    assert collection.predict(s, said(["2"]), NOW) == Taken(repeated=1)
+    collection.conclude(s, told(["2"]), NOW + 41 * DAY)  # late, but within the horizon
+    aged = collection.age(s, NOW + 120 * DAY)
+    assert (aged.gone, aged.never_labelled, aged.unmatched) == (1, 1, 1)
+    (window,) = collection.history(s).windows.values()
+    assert (window.n_rows, window.n_labelled, window.never, window.awaiting) == (3, 2, 1, 0)
+    assert collection.unmatched(s) == (0, 1)
+
+
+def test_the_delay_of_truth_is_known(collection):
+    s = collection.open("", "a")
+    collection.predict(s, said(["1", "2"]), NOW)
+    collection.conclude(s, told(["1", "2"], time=[f"{day(3)}T08:00:00Z", f"{day(5)}T08:00:00Z"]), NOW)
+    (window,) = collection.history(s).windows.values()
+    assert (window.delays, window.delay) == (2, 8 * 86_400)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"confidence": [0.5]}, "every row needs an id"),
+        ({"id": [None], "confidence": [0.5]}, "row 0 has none"),
+        ({"id": ["1"], "score": [0.5]}, "predictions need a column confidence"),
+        ({"id": ["1"], "confidence": [55.0]}, "Percent. Divide by 100"),
+        ({"id": ["1"], "confidence": [float("nan")]}, "confidences must lie in"),
+        ({"id": ["1"], "confidence": [0.5], "time": ["yesterday"]}, "time must hold times such as"),
+        ({"id": ["1"], "confidence": [0.5], "p_a": [1.0]}, "not both"),
+        ({"id": ["1"], "p_a": [0.5], "p_b": [0.2]}, "must sum to 1"),
+        ({"id": ["1"], "confidence": [0.5], "region": ["x" * 300]}, "at most 200 letters"),
+    ],
+)
+def test_bad_predictions_are_refused_in_one_sentence(table, sentence):
+    with pytest.raises(InputError, match=sentence):
+        predictions(pa.table(table))
+
+
+def test_a_slice_column_of_ids_is_refused_with_the_number_and_nothing_is_kept(tmp_path):
+    table = pa.table(
+        {"id": [str(k) for k in range(2000)], "confidence": [0.5] * 2000, "user": [str(k) for k in range(2000)]}
+    )
+    pq.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(InputError, match="'user' has 2,000"):
+        collect(tmp_path / "c", [str(tmp_path / "p.parquet")], system="s")
+    assert not histories(tmp_path / "c")[0].windows
+
+
+def test_what_was_collected_is_what_the_rows_say(tmp_path):
+    table = rows(0, labelled=0.6)
+    pq.write_table(table, tmp_path / "day.parquet")
+    said_, known = parted(table)
+    pq.write_table(known, tmp_path / "truth.parquet")
+    pq.write_table(said_, tmp_path / "said.parquet")
+    collect(tmp_path / "c", [str(tmp_path / "truth.parquet"), str(tmp_path / "said.parquet")], system="s", now=NOW)
+    (history,) = histories(tmp_path / "c")
+    whole = arrived([tmp_path / "day.parquet"], Ask(by=("region",), name="s"))
+    plain = {
+        place: {k: v for k, v in window.to_dict().items() if not k.startswith("delay")}
+        for place, window in history.windows.items()
+    }
+    assert plain == {place: window.to_dict() for place, window in whole.windows.items()}
+
+
+def test_files_are_collected_and_looked_at_by_commands(tmp_path):
+    runner = CliRunner()
+    for number in range(12):
+        pq.write_table(rows(number, shift=-0.25 if number > 8 else 0.0), tmp_path / f"{number}.parquet")
+    files = [str(tmp_path / f"{number}.parquet") for number in range(12)]
+    done = runner.invoke(epimeter, ["collect", str(tmp_path / "c"), *files, "--system", "bot"])
+    assert done.exit_code == 0 and "predictions: 9,600 new, 0 repeated" in done.output
+    again = runner.invoke(epimeter, ["collect", str(tmp_path / "c"), files[3], "--json"])
+    assert again.exit_code == 0
+    done = runner.invoke(epimeter, ["monitor", str(tmp_path / "c"), "--json", "-o", ""])
+    state = json.loads(done.output)
+    bot = next(system for system in state["systems"] if system["system"] == "bot")
+    assert done.exit_code == 1 and any(alarm["kind"] == "change" for alarm in bot["alarms"])
+    assert [part["slice"] for part in bot["slices"]] == ["", "region=eu", "region=us"]
+
+
+FEEDER = """
+import sys
+import pyarrow as pa
+from epimeter.monitor.arriving import outcomes, predictions
+from epimeter.monitor.embedded import opened, transaction
+
+folder, turn = sys.argv[1], int(sys.argv[2])
+with opened(folder) as connection:
+    with transaction(connection) as collection:
+        system = collection.open("", "s")
+    for batch in range(1000):
+        ids = [f"{turn}-{batch}-{k}" for k in range(200)]
+        time = ["2026-01-0%dT00:00:00Z" % (1 + batch % 3)] * 200
+        table = pa.table({"id": ids, "confidence": [0.25 + (k % 50) / 100 for k in range(200)], "time": time})
+        with transaction(connection) as collection:
+            collection.predict(system, predictions(table), 1767400000000000)
+        print("p", turn, batch, flush=True)
+        with transaction(connection) as collection:
+            collection.conclude(system, outcomes(pa.table({"id": ids[:150], "correct": [True] * 150})), 1767400000000000)
+        print("o", turn, batch, flush=True)
+"""
+
+
+def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(tmp_path):
+    rng = np.random.default_rng(7)
+    acknowledged = set()
+    for turn in range(KILLS):
+        words = [sys.executable, "-c", FEEDER, str(tmp_path), str(turn)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            lines = [process.stdout.readline()]
+            time.sleep(float(rng.uniform(0.0, 0.3)))
+            process.send_signal(signal.SIGKILL)
+            lines += process.stdout.readlines()
+        acknowledged |= {tuple(line.split()) for line in lines if line.endswith("\n") and len(line.split()) == 3}
+    with opened(tmp_path) as connection, transaction(connection) as collection:
+        s = key_of("", "s")
+        exact(collection, s)
+        held = collection._run("SELECT id, correct FROM collected_rows").fetchall()
+    ids, labelled = {row[0] for row in held}, {row[0] for row in held if row[1] is not None}
+    assert len(acknowledged) >= KILLS
+    for half, turn, batch in acknowledged:
+        assert f"{turn}-{batch}-0" in ids and f"{turn}-{batch}-199" in ids
+        if half == "o":
+            assert f"{turn}-{batch}-149" in labelled
+
+
+def test_a_file_that_is_no_collection_is_said_so(tmp_path):
+    (tmp_path / "collection.db").write_text("not a database, though it is long enough to be looked at as one")
+    done = CliRunner().invoke(epimeter, ["monitor", str(tmp_path), "-o", ""])
+    assert done.exit_code != 0 and "cannot be used as a collection" in str(done.exception)
