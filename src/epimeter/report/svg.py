@@ -98,7 +98,7 @@ class Board:
         self.line([(self.across[0], self.up[0]), (self.across[1], self.up[0])], "soft", 1)
         middle = (self.left + self.width - self.right) / 2
         self.word(middle, self.height - 4, label_x, colour="ink")
-        self.word(self.left, self.top - 1 if self.top > 12 else 10, label_y, anchor="start", colour="ink")
+        self.word(self.left, self.top - 6 if self.top > 12 else 10, label_y, anchor="start", colour="ink")
 
     def svg(self, title: str) -> str:
         """The drawing; its title is read aloud by those that do not see it."""
