@@ -13,6 +13,7 @@ from epimeter.cli.judging import metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
+from epimeter.readers.roles import WAS_RIGHT
 from epimeter.readers.table import Table
 
 METRICS = ("brier_score", "ece", "ecd")
@@ -80,18 +81,23 @@ def compare(
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else same_rows(tables)
     n_pairs = len(tables) * (len(tables) - 1) // 2
-    paired = matched is not None and matched[0].group is None
+    clusters = None if matched is None else matched[0].clusters
+    paired = matched is not None and clusters is None
     progress = Progress(draws * (1 + n_pairs if paired else 2 if matched is None else 1), "draws")
     options["progress"] = progress
     if matched is not None:
         models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}
-        group = matched[0].group
-        how = "same rows" if group is None else f"same rows, {len(np.unique(group)):,} independent units"
-        found = compared(matched[0].y_true, models, groups=group, **options)
+        outcomes = {name: table.y_true for name, table in zip(names, matched, strict=True)}
+        how = "same rows" if clusters is None else f"same rows, {len(np.unique(clusters)):,} independent units"
+        extra = {name: table.n_rows - matched[0].n_rows for name, table in zip(names, tables, strict=True)}
+        lost = [f"{count:,} of {name}" for name, count in extra.items() if count]
+        how += f"; left out, since not all models answered them: {', '.join(lost)}" if lost else ""
+        found = compared(outcomes, models, groups=clusters, **options)
     elif len(tables) == 2:
         pairs = [(table.y_true, table.y_prob) for table in tables]
         how = "different rows"
-        found = compare_samples(pairs[0], pairs[1], names=(names[0], names[1]), **options)
+        groups = (tables[0].clusters, tables[1].clusters)
+        found = compare_samples(pairs[0], pairs[1], names=(names[0], names[1]), groups=groups, **options)
     else:
         raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
     progress.close()
@@ -130,17 +136,22 @@ def same_rows(tables: list[Table]) -> list[Table] | None:
 
 
 def _by_id(tables: list[Table]) -> list[Table] | None:
+    """The rows by their ids. Answers are each model's own: those that all models gave are compared, whoever was right."""
     labels = [np.asarray([str(value) for value in table.id]) for table in tables]
     if any(len(np.unique(label)) != len(label) for label in labels):
         return None
-    orders = [np.argsort(label, kind="stable") for label in labels]
-    if any(
-        len(o) != len(orders[0]) or (l[o] != labels[0][orders[0]]).any() for l, o in zip(labels, orders, strict=True)
-    ):
+    own = all(_are_answers(table) for table in tables)
+    common = labels[0]
+    for label in labels[1:]:
+        common = np.intersect1d(common, label)
+    if not len(common) or (not own and any(len(common) < len(label) for label in labels)):
         return None
-    sorted_tables = [table.take(order) for table, order in zip(tables, orders, strict=True)]
-    for table in sorted_tables:
-        differ = np.flatnonzero(table.y_true != sorted_tables[0].y_true)
+    made = []
+    for table, label in zip(tables, labels, strict=True):
+        order = np.argsort(label, kind="stable")
+        made.append(table.take(order[np.isin(label[order], common)]))
+    for table in () if own else made:
+        differ = np.flatnonzero(table.y_true != made[0].y_true)
         if len(differ):
             row = int(differ[0])
             raise InputError(
@@ -148,4 +159,9 @@ def _by_id(tables: list[Table]) -> list[Table] | None:
                 f"{len(differ)} differ, the first at id {str(table.id[row])!r}",
                 field="label",
             )
-    return sorted_tables
+    return made
+
+
+def _are_answers(table: Table) -> bool:
+    """Whether an outcome says that an answer was right: then it belongs to the model, not to the row."""
+    return table.confidence is not None and table.roles.get("label", "").lower() in WAS_RIGHT

@@ -20,7 +20,7 @@ OPTIONS = (
     click.option("--scorer", help="Logs: which scorer, metric or assessment says whether an answer is right."),
     click.option("--confidence", metavar="SOURCE",
                  help="Logs: answer_token, choice_logprob, sequence_logprob, verbalised, agreement, score:NAME, metadata:NAME."),
-    click.option("--confidence-pattern", metavar="REGEX", help="Logs: the stated confidence, as 'Confidence: (\\d+)%'."),
+    click.option("--confidence-pattern", metavar="REGEX", help="Logs: how confidence is stated, as 'sure: ([0-9]+)'."),
     click.option("--scale", type=float, help="Logs: what a confidence without a unit is out of: 1, 10, 100."),
     click.option("--words", type=click.Path(dir_okay=False), help="Logs: JSON file of words and the confidence each is."),
     click.option("--abstain", type=click.Choice(["unknown", "wrong", "leave-out"]), default="unknown", show_default=True,

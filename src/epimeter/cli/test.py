@@ -74,12 +74,15 @@ def test(
     names = metric_names(metrics, TESTS)
     known = [find(name).name for name in names]
     drawn = [name for name in (*known, "ecd") if name not in ASYMPTOTIC]  # the test of safety reads ecd
-    progress = Progress(draws, "draws")
-    null = drawn_null(table.y_true, table.y_prob, drawn, draws=draws, seed=seed, progress=progress)
-    progress.close()
-    options: dict[str, Any] = {"alpha": alpha, "draws": draws, "seed": seed}
+    clusters = table.clusters
+    null = None
+    if clusters is None:
+        progress = Progress(draws, "draws")
+        null = drawn_null(table.y_true, table.y_prob, drawn, draws=draws, seed=seed, progress=progress)
+        progress.close()
+    options: dict[str, Any] = {"alpha": alpha, "draws": draws, "seed": seed, "groups": clusters}
     found = calibration_tests(table.y_true, table.y_prob, metrics=names, adjust=adjust, null=null, **options)
-    safe = safe_calibration_test(table.y_true, table.y_prob, null=null["ecd"], **options)
+    safe = safe_calibration_test(table.y_true, table.y_prob, null=None if null is None else null["ecd"], **options)
     held = None
     if tau is not None:
         held = tolerance_test(table.y_true, table.y_prob, tau=tau, metric=error, **options)
@@ -92,6 +95,8 @@ def test(
         *_sentences(safe, held, error),
         source=table.source,
         n_rows=table.n_rows,
+        rows=table.evidence,
+        n_units=table.n_rows if clusters is None else len(set(clusters)),
         safety=safe.to_dict(),
         tolerance=None if held is None else {"metric": error, **held.to_dict()},
     )

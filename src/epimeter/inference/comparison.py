@@ -16,6 +16,7 @@ from epimeter.errors import InputError
 from epimeter.inference.bootstrap import Scheme, bootstrapped, ends, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import Progress, at_least, at_most
+from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS, refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
@@ -26,7 +27,7 @@ from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
 from epimeter.parameters import check
 from epimeter.results import Interval
-from epimeter.views import view
+from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
 Adjustment = Literal["holm", "bonferroni", "bh", "by"]
@@ -64,6 +65,7 @@ def calibration_tests(
     seed: int = 0,
     threads: int | None = None,
     null: Mapping[str, Floats] | None = None,
+    groups: Any = None,
 ) -> Findings:
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
@@ -82,6 +84,9 @@ def calibration_tests(
         Of the label draws.
     null
         What `drawn_null` gave for these metrics, where it was asked already.
+    groups
+        One label a row. Rows of one label (answers to one question) are no independent evidence: each test is made on one
+        row a group, several times, and its p-value is twice the mean over these choices (see `grouped`).
     """
     given = view(y_true, y_prob)
     check("calibration_tests", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
@@ -89,6 +94,8 @@ def calibration_tests(
     if not names:
         raise InputError("calibration_tests needs at least one metric; got none", field="metrics")
     found: dict[str, tuple[float, float, str]] = {}
+    if groups is not None and has_repeats(groups, given.n_rows):
+        return _grouped_tests(given, names, adjust, alpha, draws, seed, threads, groups)
     for name in names:
         if name in ASYMPTOTIC:
             made = ASYMPTOTIC[name](y_true, y_prob)
@@ -117,6 +124,50 @@ def calibration_tests(
     return Findings(made, n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed)
 
 
+def _grouped_tests(
+    given: View,
+    names: list[str],
+    adjust: Adjustment,
+    alpha: float,
+    draws: int,
+    seed: int,
+    threads: int | None,
+    groups: Any,
+) -> Findings:
+    """The tests on one row a group, many times; the values are those of all rows."""
+    chosen = choices_of_one(groups, seed)
+    made = [
+        calibration_tests(
+            one.true,
+            one.prob,
+            metrics=names,
+            adjust=adjust,
+            alpha=alpha,
+            draws=draws,
+            seed=seed + number,
+            threads=threads,
+        )
+        for number, one in enumerate(given.take(rows) for rows in chosen)
+    ]
+    p_values = [mean_p_value([findings[i].p_value for findings in made]) for i in range(len(names))]
+    adjusted = adjust_p_values(p_values, method=adjust, alpha=alpha).adjusted
+    word = f", one row of each of {len(chosen[0]):,} groups, {len(chosen)} times"
+    tests = [
+        Finding(
+            metric=name,
+            value=Statistic.of(name, None).of_view(given),
+            p_value=p,
+            adjusted=float(q),
+            reject=bool(q <= alpha),
+            method=made[0][i].method + word,
+        )
+        for i, (name, p, q) in enumerate(zip(names, p_values, adjusted, strict=True))
+    ]
+    return Findings(
+        tests, n_rows=given.n_rows, n_units=len(chosen[0]), alpha=alpha, adjust=adjust, draws=draws, seed=seed
+    )
+
+
 def compare(
     y_true: Any,
     models: Mapping[str, Any],
@@ -134,6 +185,9 @@ def compare(
 
     Parameters
     ----------
+    y_true
+        Outcomes of the rows, the same for all models; or outcomes by the name of the model, where whether an answer is right
+        depends on who answered.
     models
         Predictions by the name of their model.
     metrics
@@ -153,7 +207,12 @@ def compare(
     names, statistics = list(models), _statistics(metrics, level, draws, seed)
     if len(names) < 2:
         raise InputError(f"a comparison needs at least two models; got {len(names)}", field="models")
-    views = [view(y_true, models[name]) for name in names]
+    outcomes = y_true if isinstance(y_true, Mapping) else dict.fromkeys(names, y_true)
+    if set(outcomes) != set(names):
+        raise InputError(f"outcomes must be of the same models as predictions, {', '.join(names)[:80]}", field="y_true")
+    views = [view(outcomes[name], models[name]) for name in names]
+    if len({v.n_rows for v in views}) > 1:
+        raise InputError("all models must have the same rows; got different numbers of them", field="y_true")
     plan = scheme(views[0].n_rows, None, groups)
     drawn = bootstrapped(views, statistics, plan, draws, seed, threads, progress=progress)
     rows = []
@@ -188,6 +247,7 @@ def compare_samples(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    groups: tuple[Any, Any] = (None, None),
 ) -> Comparison:
     """Two models on different rows, or one model at two times: each sample is drawn again by itself.
 
@@ -199,10 +259,12 @@ def compare_samples(
         What the two are called.
     metrics, level, adjust, draws, seed, threads, progress
         As in compare.
+    groups
+        One label a row for each sample; rows of one label are drawn together.
     """
     statistics = _statistics(metrics, level, draws, seed)
     views = [view(*first), view(*second)]
-    plans: list[Scheme] = [scheme(v.n_rows, None, None) for v in views]
+    plans: list[Scheme] = [scheme(v.n_rows, None, labels) for v, labels in zip(views, groups, strict=True)]
     drawn = [
         bootstrapped([v], statistics, plan, draws, seed + i, threads, progress=progress)[:, 0]
         for i, (v, plan) in enumerate(zip(views, plans, strict=True))
@@ -213,7 +275,8 @@ def compare_samples(
         spread = drawn[0][:, s] - drawn[1][:, s]
         p_value = _bootstrap_p(values[0] - values[1], spread)
         units = min(plan.width for plan in plans)
-        rows.append((names[0], names[1], statistic.name, values, spread, p_value, "independent bootstrap", units))
+        word = "independent bootstrap" + (" by groups" if any(labels is not None for labels in groups) else "")
+        rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
     return _judged(rows, level, adjust)
 
 

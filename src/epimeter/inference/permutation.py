@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def swapped(
     threads: int | None = None,
     progress: random.Progress | None = None,
 ) -> Floats:
-    """The differences of the metrics after swapping the predictions of about half of the rows, shape (draws, statistics).
+    """The differences of the metrics after swapping about half of the rows between the models, shape (draws, statistics).
 
     Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model.
     """
@@ -71,10 +71,13 @@ def swapped(
             assemble = pairs[statistic.recipe][0].assemble
             left, right = (statistic.of_summary(assemble(side[place])) for side in sides[statistic.recipe])
             return left - right
-        mask = ((bits >> place & 1) == 1).reshape((n,) + (1,) * (first.prob.ndim - 1))
-        mixed = np.where(mask, second.prob, first.prob), np.where(mask, first.prob, second.prob)
-        values = [statistic.of_view(type(first)(first.true, prob, first.weight, first.columns)) for prob in mixed]
-        return values[0] - values[1]
+        change = (bits >> place & 1) == 1
+        mask = change.reshape((n,) + (1,) * (first.prob.ndim - 1))
+        mixed = [
+            replace(one, true=np.where(change, other.true, one.true), prob=np.where(mask, other.prob, one.prob))
+            for one, other in ((first, second), (second, first))
+        ]
+        return statistic.of_view(mixed[0]) - statistic.of_view(mixed[1])
 
     return np.stack(random.replicates(draws, some, threads, progress))
 

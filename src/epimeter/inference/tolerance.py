@@ -14,6 +14,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, scheme
 from epimeter.inference.consistency import consistency_test, judged
 from epimeter.inference.draws import at_least, at_most
+from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import (
     NORMS,
     OPTIONS,
@@ -144,6 +145,7 @@ def safe_calibration_test(
     draws: int = 999,
     seed: int = 0,
     null: Any = None,
+    groups: Any = None,
 ) -> SafetyTest:
     """Test of safe calibration (Sumler et al. 2025): is the model more confident than it may be?
 
@@ -159,7 +161,18 @@ def safe_calibration_test(
         Of the resampling.
     null
         The values of ecd on drawn labels, where `drawn_null` was asked already.
+    groups
+        One label a row; the test is made on one row a group, as in `calibration_tests`.
     """
+    if groups is not None and has_repeats(groups, len(y_true)):
+        true, prob = np.asarray(y_true), np.asarray(y_prob)
+        parts = [
+            safe_calibration_test(true[rows], prob[rows], method=method, alpha=alpha, draws=draws, seed=seed + number)
+            for number, rows in enumerate(choices_of_one(groups, seed))
+        ]
+        p_value = mean_p_value([part.p_value for part in parts])
+        word = f"{method}, one row a group, {len(parts)} times"
+        return SafetyTest(value=float(ecd(true, prob)), p_value=p_value, reject=int(p_value <= alpha), method=word)
     if method == "resampling":
         if null is None:
             drawn = consistency_test(y_true, y_prob, metric="ecd", alpha=alpha, draws=draws, seed=seed)

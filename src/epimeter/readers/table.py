@@ -94,6 +94,24 @@ class Table:
         assert prob is not None  # every reader fills one of the two
         return prob
 
+    @property
+    def clusters(self) -> NDArray[Any] | None:
+        """The groups, where one of them has several rows; such rows are not independent."""
+        if self.group is None or len({str(label) for label in self.group}) == self.n_rows:
+            return None
+        return np.asarray([str(label) for label in self.group])
+
+    @property
+    def evidence(self) -> str:
+        """How much there is, in words: `1,000 rows`, `1,000 answers to 60 questions`."""
+        clusters = self.clusters
+        if clusters is None:
+            return f"{self.n_rows:,} rows"
+        units = len(np.unique(clusters))
+        if self.roles.get("group", "").lower().startswith("question"):
+            return f"{self.n_rows:,} answers to {units:,} questions"
+        return f"{self.n_rows:,} rows of {units:,} groups"
+
     def place(self, row: int) -> str:
         """Where row `row` of this table stood in its source, in words: `line 19`."""
         return f"{self.numbering} {int(self.rows[row])}"
