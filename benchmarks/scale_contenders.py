@@ -207,7 +207,7 @@ def parts(rows: int = 1 << 14, rounds: int = 3000) -> dict[str, float]:
     from epimeter.summaries import fast
 
     fast.load()
-    held = Looped(Plan.of(None, {}, matrix=False, weighted=False).streaming)
+    held = Looped(Plan.of(None, {}, kind="event", weighted=False).streaming)
     held.grow(1)
     rng = np.random.default_rng(0)
     p = rng.random(rows)

@@ -73,66 +73,70 @@ BAD = [
     ("empty.csv", "", "empty.csv is empty"),
     ("empty.parquet", "", "empty.parquet is empty"),
     ("blank.json", " \n \n", "blank.json is empty"),
-    ("header.csv", "conf,y\n", "header.csv has a header in line 1 but no rows"),
-    ("header.csv", "conf,y", "header.csv has a header in line 1 but no rows"),
+    ("header.csv", "prob,y\n", "header.csv has a header in line 1 but no rows"),
+    ("header.csv", "prob,y", "header.csv has a header in line 1 but no rows"),
     ("none.json", "[]", "the list of records of none.json has no rows"),
     ("none.json", '{"predictions": []}', "predictions of none.json has no rows"),
     ("none.json", '{"confidence": [], "correct": []}', "none.json has columns but no rows"),
     ("names.csv", "0.5,1\n0.7,0\n", "the first line must name the columns; names.csv begins with 0.5, 1"),
-    ("cut.csv", "conf,y\n0.5,1\n0.7", "line 3 of cut.csv has 1. The file seems cut off there"),
-    ("cut.csv", 'conf,y,x\n0.5,1,a\n0.7,1,"b', "every quote must be closed; the one in line 3 of cut.csv is not"),
-    ("long.csv", "conf,y\n0.5,1\n0.7,1,3\n0.2,1\n", "must have 2 cells, as the header has; line 3 of long.csv has 3"),
-    ("long.csv", 'conf,y,x\n0.5,1,"a\nb"\n\n0.7,1\n0.2,1,c\n', "line 5 of long.csv has 2"),
-    ("quote.csv", 'conf,y,x\n0.5,1,a\n0.7,1,5" pipe\n', "line 3 of quote.csv has one inside"),
-    ("return.csv", "conf,y,x\n0.5,1,a\rb\n", "return.csv must break its lines in one way"),
-    ("latin.csv", "conf,y,x\n0.5,1,é\n".encode("latin-1"), "latin.csv must be UTF-8; line 2 has the byte 0xe9"),
+    ("cut.csv", "prob,y\n0.5,1\n0.7", "line 3 of cut.csv has 1. The file seems cut off there"),
+    ("cut.csv", 'prob,y,x\n0.5,1,a\n0.7,1,"b', "every quote must be closed; the one in line 3 of cut.csv is not"),
+    ("long.csv", "prob,y\n0.5,1\n0.7,1,3\n0.2,1\n", "must have 2 cells, as the header has; line 3 of long.csv has 3"),
+    ("long.csv", 'prob,y,x\n0.5,1,"a\nb"\n\n0.7,1\n0.2,1,c\n', "line 5 of long.csv has 2"),
+    ("quote.csv", 'prob,y,x\n0.5,1,a\n0.7,1,5" pipe\n', "line 3 of quote.csv has one inside"),
+    ("return.csv", "prob,y,x\n0.5,1,a\rb\n", "return.csv must break its lines in one way"),
+    ("latin.csv", "prob,y,x\n0.5,1,é\n".encode("latin-1"), "latin.csv must be UTF-8; line 2 has the byte 0xe9"),
     ("latin.json", '[{"x":"é"}]'.encode("latin-1"), "latin.json must be UTF-8; line 1 has the byte 0xe9"),
     ("latin.jsonl", '{"y":1}\n{"x":"é"}'.encode("latin-1"), "latin.jsonl must be UTF-8; line 2 has the byte 0xe9"),
-    ("wide.csv", "conf,y\n0.5,1\n".encode("utf-16"), "wide.csv holds UTF-16 text. Save it as UTF-8"),
-    ("zero.csv", b"conf,y\n0.5,1\0\n", "zero.csv must hold CSV, as its name says; it holds binary data"),
-    ("zero.csv", b"conf,y\n0.5,1\n" + b"#" * 70000 + b"\0", "zero.csv must be text; line 3 has a zero byte"),
-    ("word.csv", "conf,y\n0.5,1\nhigh,1\nlow,1\n", "conf must be numbers; line 3 of word.csv has 'high' (2 of 3 rows"),
-    ("percent.csv", "conf,y\n87%,1\n", "Percent? Write 0.87 for 87%"),
-    ("comma.csv", "conf;y\n0,5;1\n", "Decimal comma? Write 0.5 for 0,5"),
-    ("under.csv", "conf,y\n1_0,1\n", "conf must be numbers; line 2 of under.csv has '1_0'"),
-    ("yes.csv", "conf,y\n0.5,1\n0.5,yes\n", "y must be 0 or 1, true or false; line 3 of yes.csv has 'yes'. Write 1"),
-    ("two.csv", "conf,y\n0.5,1\n0.5,2\n", "line 3 of two.csv has '2'. Classes? They need one probability column each"),
-    ("half.csv", "conf,y\n0.5,0.5\n", "y must be 0 or 1, true or false; line 2 of half.csv has '0.5'"),
+    ("wide.csv", "prob,y\n0.5,1\n".encode("utf-16"), "wide.csv holds UTF-16 text. Save it as UTF-8"),
+    ("zero.csv", b"prob,y\n0.5,1\0\n", "zero.csv must hold CSV, as its name says; it holds binary data"),
+    ("zero.csv", b"prob,y\n0.5,1\n" + b"#" * 70000 + b"\0", "zero.csv must be text; line 3 has a zero byte"),
+    ("word.csv", "prob,y\n0.5,1\nhigh,1\nlow,1\n", "prob must be numbers; line 3 of word.csv has 'high' (2 of 3 rows"),
+    ("percent.csv", "prob,y\n87%,1\n", "Percent? Write 0.87 for 87%"),
+    ("comma.csv", "prob;y\n0,5;1\n", "Decimal comma? Write 0.5 for 0,5"),
+    ("under.csv", "prob,y\n1_0,1\n", "prob must be numbers; line 2 of under.csv has '1_0'"),
+    (
+        "yes.csv",
+        "prob,y\n0.5,1\n0.5,yes\n",
+        "y must be 0 or 1, true or false; line 3 of yes.csv has 'yes'. Which label is",
+    ),
+    ("two.csv", "prob,y\n0.5,1\n0.5,2\n", "line 3 of two.csv has '2'. Labels 1 and 2? Say --positive 2. Classes?"),
+    ("half.csv", "prob,y\n0.5,0.5\n", "y must be 0 or 1, true or false; line 2 of half.csv has '0.5'"),
     ("class.csv", "p_0,p_1,y\n0.5,0.5,2\n", "y must be a class that has a column; line 2 of class.csv has '2'"),
     ("gap.csv", "p_0,p_2,y\n0.5,0.5,1\n", "numbered from 0 without a gap; gap.csv has p_0, p_2"),
-    ("one.csv", "p_1,y\n0.5,1\n", "Use --column confidence=p_1"),
+    ("one.csv", "p_2,y\n0.5,1\n", "Use --column confidence=p_2"),
     ("right.csv", "p_0,p_1,correct\n0.5,0.5,1\n", "class probabilities need the true class of each row"),
     ("none.csv", "a,b\n0.5,1\n", "none.csv has no column for confidence; its columns are a, b. Name it with --column"),
-    ("label.csv", "conf,b\n0.5,1\n", "label.csv has no column for correct; its columns are conf, b"),
-    ("twice.csv", "conf,y,y\n0.5,1,0\n", "columns must have different names; twice.csv has 'y' twice"),
-    ("all.csv", "conf,y\n0.5,\n0.5,\n", "y must be known for at least one row; all 2 outcomes of all.csv are missing"),
-    ("flag.csv", "conf,y,unknown\n0.5,1,\n", "unknown must be present in every labelled row; line 2 of flag.csv"),
-    ("weight.csv", "conf,y,weight\n0.5,1,\n", "weight must be present in every labelled row; line 2 of weight.csv"),
-    ("double.jsonl", '{"conf":1,"y":1}\n{"conf":1,"conf":0,"y":1}\n', "line 2 of double.jsonl has 'conf' twice"),
-    ("double.jsonl", '{"conf":1,"y":1}\n{"conf":1,"c\\u006fnf":0,"y":1}\n', "line 2 of double.jsonl has 'conf' twice"),
-    ("double.jsonl", '{"conf":1,"y":1,"a":{"b:":"\\u003a","b:":2}}\n', "line 1 of double.jsonl has 'b:' twice"),
-    ("double.json", '[{"conf":1,"y":1},\n{"conf":1,\n"conf":0,"y":1}]', "line 3 of double.json has 'conf' twice"),
-    ("cut.jsonl", '{"conf":1,"y":1}\n{"conf":1,', "it ends in the middle, in line 2. The file seems cut off"),
-    ("cut.json", '{"predictions":[\n{"conf":1', "it ends in the middle, in line 2. The file seems cut off"),
-    ("nan.jsonl", '{"conf":1,"y":1}\n{"conf":NaN,"y":1}\n', "line 2 is not: NaN and Infinity are no JSON; write null"),
-    ("list.jsonl", '{"conf":1,"y":1}\n[1]\n', "every record must be a JSON object; line 2 of list.jsonl is [1]"),
-    ("entry.json", '[{"conf":1,"y":1},5]', "every record must be a JSON object; entry 1 of entry.json is 5"),
-    ("lines.json", '{"conf":1,"y":1}\n{"conf":1,"y":1}\n', "One record a line? Use --format ndjson"),
+    ("label.csv", "prob,b\n0.5,1\n", "label.csv has no column for label; its columns are prob, b"),
+    ("twice.csv", "prob,y,y\n0.5,1,0\n", "columns must have different names; twice.csv has 'y' twice"),
+    ("all.csv", "prob,y\n0.5,\n0.5,\n", "y must be known for at least one row; all 2 outcomes of all.csv are missing"),
+    ("flag.csv", "prob,y,unknown\n0.5,1,\n", "unknown must be present in every labelled row; line 2 of flag.csv"),
+    ("weight.csv", "prob,y,weight\n0.5,1,\n", "weight must be present in every labelled row; line 2 of weight.csv"),
+    ("double.jsonl", '{"prob":1,"y":1}\n{"prob":1,"prob":0,"y":1}\n', "line 2 of double.jsonl has 'prob' twice"),
+    ("double.jsonl", '{"prob":1,"y":1}\n{"prob":1,"pr\\u006fb":0,"y":1}\n', "line 2 of double.jsonl has 'prob' twice"),
+    ("double.jsonl", '{"prob":1,"y":1,"a":{"b:":"\\u003a","b:":2}}\n', "line 1 of double.jsonl has 'b:' twice"),
+    ("double.json", '[{"prob":1,"y":1},\n{"prob":1,\n"prob":0,"y":1}]', "line 3 of double.json has 'prob' twice"),
+    ("cut.jsonl", '{"prob":1,"y":1}\n{"prob":1,', "it ends in the middle, in line 2. The file seems cut off"),
+    ("cut.json", '{"predictions":[\n{"prob":1', "it ends in the middle, in line 2. The file seems cut off"),
+    ("nan.jsonl", '{"prob":1,"y":1}\n{"prob":NaN,"y":1}\n', "line 2 is not: NaN and Infinity are no JSON; write null"),
+    ("list.jsonl", '{"prob":1,"y":1}\n[1]\n', "every record must be a JSON object; line 2 of list.jsonl is [1]"),
+    ("entry.json", '[{"prob":1,"y":1},5]', "every record must be a JSON object; entry 1 of entry.json is 5"),
+    ("lines.json", '{"prob":1,"y":1}\n{"prob":1,"y":1}\n', "One record a line? Use --format ndjson"),
     ("deep.json", "[" * 100_000, "deep.json must not nest so deep"),
-    ("text.jsonl", '{"conf":"0.5","y":1}', "line 1 of text.jsonl has '0.5'. Write the number without quotes"),
-    ("flag.jsonl", '{"conf":true,"y":1}', "conf must be numbers; line 1 of flag.jsonl has True"),
-    ("word.jsonl", '{"conf":0.5,"y":"true"}', "y must be 0 or 1, true or false; line 1 of word.jsonl has 'true'"),
+    ("text.jsonl", '{"prob":"0.5","y":1}', "line 1 of text.jsonl has '0.5'. Write the number without quotes"),
+    ("flag.jsonl", '{"prob":true,"y":1}', "prob must be numbers; line 1 of flag.jsonl has True"),
+    ("word.jsonl", '{"prob":0.5,"y":"maybe"}', "y must be 0 or 1, true or false; line 1 of word.jsonl has 'maybe'"),
     ("ragged.json", '[{"probs":[0.5,0.5],"y":1},{"probs":[1],"y":0}]', "must have 2 numbers in every row; row 1 of"),
-    ("uneven.json", '{"conf":[1,1],"y":[1]}', "in uneven.json 'conf' has 2 entries and 'y' 1"),
+    ("uneven.json", '{"prob":[1,1],"y":[1]}', "in uneven.json 'prob' has 2 entries and 'y' 1"),
     (
         "a.csv",
         parquet_bytes(),
         "a.csv must hold CSV, as its name says; it holds Parquet. Rename it or use --format parquet",
     ),
-    ("a.parquet", "conf,y\n0.5,1\n", "a.parquet must hold Parquet, as its name says; it holds text"),
+    ("a.parquet", "prob,y\n0.5,1\n", "a.parquet must hold Parquet, as its name says; it holds text"),
     (
         "a.json",
-        "conf,y\n0.5,1\n",
+        "prob,y\n0.5,1\n",
         "a.json must hold JSON, as its name says; it holds text. Rename it or use --format csv",
     ),
     ("a.csv", "[]", "a.csv must hold CSV, as its name says; it holds JSON. Rename it or use --format json"),
@@ -143,15 +147,15 @@ BAD = [
     ("half.npz", GOOD["a.npz"][:200], "half.npz must be a whole npz file; it is damaged or was cut off"),
     (
         "a.csv.gz",
-        gzip.compress(b"conf,y\n0.5,1\n", mtime=0),
+        gzip.compress(b"prob,y\n0.5,1\n", mtime=0),
         "a.csv.gz holds gzip-compressed data, which is no table. Unpack",
     ),
-    ("a.csv", gzip.compress(b"conf,y\n0.5,1\n", mtime=0), "a.csv holds gzip-compressed data. Unpack it first"),
+    ("a.csv", gzip.compress(b"prob,y\n0.5,1\n", mtime=0), "a.csv holds gzip-compressed data. Unpack it first"),
     ("a.xlsx", office_bytes(), "a.xlsx is an Office document, not npz. Save the sheet as CSV"),
     ("a.epi", b"EPI1" + bytes(40), "epimeter report prints what it says"),
     ("b.epi", b"EPI2" + bytes(40), "epimeter report prints what it says"),
     ("a.json", b'{"epimeter": "1.0", "measurements": [], "cautions": []}', "give the predictions that it is about"),
-    ("a.pkl", pickle.dumps({"conf": [0.5]}), "A pickle can run code and is never opened"),
+    ("a.pkl", pickle.dumps({"prob": [0.5]}), "A pickle can run code and is never opened"),
     ("a.npy", b"\x93NUMPY\x01\x00" + b"\0" * 50, "Save the columns by name: np.savez"),
 ]
 
@@ -185,8 +189,11 @@ FRAMES = [
         {"confidence": np.array([True]), "correct": [1]},
         "confidence must be numbers; row 0 of the columns given has true",
     ),
-    ({"confidence": [0.5], "correct": ["yes"]}, "correct must be 0 or 1, true or false; row 0 of the columns given"),
-    ({"confidence": [0.5], "correct": [2]}, "row 0 of the columns given has 2. Classes?"),
+    (
+        {"confidence": [0.5], "correct": ["perhaps"]},
+        "correct must be 0 or 1, true or false; row 0 of the columns given",
+    ),
+    ({"confidence": [0.5], "correct": [2]}, "row 0 of the columns given has 2. Labels 1 and 2?"),
     ({"confidence": [0.5], "correct": [-1]}, "correct must be 0 or 1"),
     ({"confidence": [0.5], "correct": [{"a": 1}]}, "correct must be 0 or 1"),
     ({"confidence": [], "correct": []}, "the columns given has columns but no rows"),
@@ -261,17 +268,17 @@ def test_an_array_that_lies_about_its_size_is_refused(tmp_path):
 def test_words_of_the_caller_are_checked(tmp_path):
     frame = {"confidence": [0.5], "correct": [1], "probs": [[0.5, 0.5]]}
     for columns, sentence in [
-        ({"konfidenz": "a"}, "no role is called 'konfidenz'; the roles are correct, confidence"),
+        ({"konfidenz": "a"}, "no role is called 'konfidenz'; the roles are confidence, probability"),
         ({"confidence": "confidenze"}, "no column 'confidenze' for confidence; did you mean 'confidence'"),
         ({"correct": ""}, "the column of correct must be named"),
-        ({"correct": "correct", "label": "correct"}, "correct and label are one role"),
+        ({"correct": "correct", "label": "correct"}, "correct and label cannot both say the outcome"),
         ({"confidence": "confidence", "probabilities": "probs"}, "cannot both be read"),
         ({"probabilities": "confidence"}, "One probability a row? Use --column confidence=confidence"),
     ]:
         with pytest.raises(ReadError) as refused:
             readers.read(frame, columns=columns)
         assert sentence in str(refused.value)
-    path = written(tmp_path, "a.csv", "conf,y\n0.5,1\n")
+    path = written(tmp_path, "a.csv", "prob,y\n0.5,1\n")
     with pytest.raises(ReadError, match="no format is called 'xls'; the formats are csv"):
         readers.read(path, format="xls")
     with pytest.raises(ReadError, match=r"a\.csv must hold Parquet, as asked; it holds text"):
@@ -279,7 +286,7 @@ def test_words_of_the_caller_are_checked(tmp_path):
 
 
 def test_a_column_that_changes_its_name_halfway_is_refused(tmp_path):
-    text = '{"conf":0.5,"y":1}\n' * 20 + '{"conf":0.5,"y":1,"weight":2}\n' * 20
+    text = '{"prob":0.5,"y":1}\n' * 20 + '{"prob":0.5,"y":1,"weight":2}\n' * 20
     path = written(tmp_path, "a.jsonl", text)
     with pytest.raises(ReadError, match="weight must be present in every labelled row; line 1 of"):
         readers.read(path)
@@ -309,7 +316,7 @@ def test_a_million_columns_are_answered_quickly(tmp_path, names):
 
 
 def test_a_quote_that_is_never_closed_takes_no_quadratic_time(tmp_path):
-    path = written(tmp_path, "a.csv", '"conf,y\n' + "0.5,1\n" * 300_000)
+    path = written(tmp_path, "a.csv", '"prob,y\n' + "0.5,1\n" * 300_000)
     start = time.perf_counter()
     with pytest.raises(ReadError, match="every quote must be closed"):
         readers.read(path)

@@ -193,7 +193,7 @@ def test_what_the_csv_module_writes_is_read_back_with_its_lines(rows, delimiter)
 
 
 def test_lines_are_those_of_the_file_despite_quoted_line_ends_and_blank_lines(tmp_path):
-    text = 'conf,label,question\n0.5,1,"a\nb"\n\n0.7,0,c\n0.9,,d\n0.8,1,e\n'
+    text = 'prob,label,question\n0.5,1,"a\nb"\n\n0.7,0,c\n0.9,,d\n0.8,1,e\n'
     table = readers.read(written(tmp_path, "a.csv", text))
     assert [table.place(i) for i in range(3)] == ["line 2", "line 5", "line 7"]
     assert table.group.tolist() == ["a\nb", "c", "e"]
@@ -216,7 +216,7 @@ def test_roles_are_found_whatever_the_case(tmp_path):
 
 def test_a_role_can_be_given_and_can_be_left_out():
     columns = {"a": [0.5, 0.25], "score": [7, 8], "y": [1, 0], "weight": ["x", "y"]}
-    table = readers.read(columns, columns={"confidence": "A", "weight": ""})
+    table = readers.read(columns, columns={"probability": "A", "weight": ""})
     assert table.confidence.tolist() == [0.5, 0.25]
     assert table.weight is None
     assert table.roles == {"confidence": "a", "label": "y"}
@@ -225,8 +225,8 @@ def test_a_role_can_be_given_and_can_be_left_out():
 def test_two_candidates_are_named_with_the_way_out():
     with pytest.raises(ReadError, match=r"'confidence' and 'score'\. Choose with --column confidence=NAME"):
         readers.read({"score": [1], "confidence": [1], "correct": [1]})
-    with pytest.raises(ReadError, match=r"'correct' and 'label'\. Choose with --column correct=NAME"):
-        readers.read({"confidence": [1], "correct": [1], "label": [1]})
+    with pytest.raises(ReadError, match=r"'label' and 'target'\. Choose with --column label=NAME"):
+        readers.read({"prob": [1], "target": [1], "label": [1]})
     with pytest.raises(ReadError, match=r"'confidence' and 'p_0 … p_1'.*--column probabilities=p_"):
         readers.read({"confidence": [1], "p_0": [1], "p_1": [0], "label": [1]})
     chosen = readers.read({"confidence": [1], "correct": [1], "label": [0]}, columns={"correct": "label"})
@@ -352,16 +352,16 @@ def test_times_are_utc_whatever_writes_them(stamps):
 
 
 def test_a_missing_time_is_no_time(tmp_path):
-    table = readers.read(written(tmp_path, "a.csv", "conf,y,date\n0.5,1,2026-01-01\n0.5,1,\n"))
+    table = readers.read(written(tmp_path, "a.csv", "prob,y,date\n0.5,1,2026-01-01\n0.5,1,\n"))
     assert str(table.timestamp[0]) == "2026-01-01T00:00:00.000000"
     assert np.isnat(table.timestamp[1])
     assert table.zoneless == "line 2"
-    zoned = readers.read(written(tmp_path, "b.csv", "conf,y,date\n0.5,1,2026-01-01T00:00:00Z\n0.5,1,\n"))
+    zoned = readers.read(written(tmp_path, "b.csv", "prob,y,date\n0.5,1,2026-01-01T00:00:00Z\n0.5,1,\n"))
     assert zoned.zoneless is None
 
 
 def test_a_column_only_called_time_is_left_out_with_a_note(tmp_path):
-    path = written(tmp_path, "a.csv", "conf,y,time\n0.5,1,0.31\n")
+    path = written(tmp_path, "a.csv", "prob,y,time\n0.5,1,0.31\n")
     table = readers.read(path)
     assert table.timestamp is None
     assert "timestamp" not in table.roles
@@ -372,59 +372,59 @@ def test_a_column_only_called_time_is_left_out_with_a_note(tmp_path):
 
 def test_ids_above_two_to_the_53_keep_their_digits(tmp_path):
     big = [9007199254740993, 18446744073709551615]
-    path = written(tmp_path, "a.csv", f"id,conf,y\n{big[0]},0.5,1\n{big[1]},0.5,1\n")
+    path = written(tmp_path, "a.csv", f"id,prob,y\n{big[0]},0.5,1\n{big[1]},0.5,1\n")
     assert list(map(str, readers.read(path).id)) == list(map(str, big))
-    path = written(tmp_path, "a.jsonl", "".join(f'{{"id":{i},"conf":0.5,"y":1}}\n' for i in big))
+    path = written(tmp_path, "a.jsonl", "".join(f'{{"id":{i},"prob":0.5,"y":1}}\n' for i in big))
     assert list(readers.read(path).id) == list(map(str, big))
-    table = pa.table({"id": pa.array(big, pa.uint64()), "conf": [0.5, 0.5], "y": [1, 1]})
+    table = pa.table({"id": pa.array(big, pa.uint64()), "prob": [0.5, 0.5], "y": [1, 1]})
     assert list(map(str, readers.read(table).id)) == list(map(str, big))
 
 
 def test_an_id_with_leading_zeros_keeps_them(tmp_path):
-    assert list(map(str, readers.read(written(tmp_path, "a.csv", "id,conf,y\n007,0.5,1\n")).id)) == ["007"]
+    assert list(map(str, readers.read(written(tmp_path, "a.csv", "id,prob,y\n007,0.5,1\n")).id)) == ["007"]
 
 
 @pytest.mark.parametrize("one", ["1", "1.0", "true", "TRUE", "True", " 1 ", '"1"', "1e0"])
 def test_csv_labels_may_be_spelt_so(tmp_path, one):
-    assert readers.read(written(tmp_path, "a.csv", f"conf,y\n0.5,{one}\n0.5,0\n")).label.tolist() == [1, 0]
+    assert readers.read(written(tmp_path, "a.csv", f"prob,y\n0.5,{one}\n0.5,0\n")).label.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("nothing", ["", "NA", "n/a", "null", "NaN", "None", " "])
 def test_csv_cells_that_say_nothing_are_missing(tmp_path, nothing):
-    table = readers.read(written(tmp_path, "a.csv", f"conf,y\n0.5,1\n{nothing},{nothing}\n"))
+    table = readers.read(written(tmp_path, "a.csv", f"prob,y\n0.5,1\n{nothing},{nothing}\n"))
     assert (table.n_rows, table.unlabelled) == (1, 1)
-    with pytest.raises(ReadError, match=r"conf must be present in every labelled row; line 3 of b\.csv has none"):
-        readers.read(written(tmp_path, "b.csv", f"conf,y\n0.5,1\n{nothing},0\n"))
+    with pytest.raises(ReadError, match=r"prob must be present in every labelled row; line 3 of b\.csv has none"):
+        readers.read(written(tmp_path, "b.csv", f"prob,y\n0.5,1\n{nothing},0\n"))
 
 
 def test_na_in_a_column_of_words_is_a_word(tmp_path):
-    table = readers.read(written(tmp_path, "a.csv", "conf,y,segment,id\n0.5,1,NA,NA\n0.5,1,,null\n"))
+    table = readers.read(written(tmp_path, "a.csv", "prob,y,segment,id\n0.5,1,NA,NA\n0.5,1,,null\n"))
     assert table.group.tolist() == ["NA", None]
     assert list(map(str, table.id)) == ["NA", "null"]
 
 
 def test_floats_in_csv_are_read_to_the_last_bit(tmp_path):
     values = np.random.default_rng(0).random(1000)
-    text = "confidence,y\n" + "".join(f"{value!r},1\n" for value in values.tolist())
+    text = "confidence,correct\n" + "".join(f"{value!r},1\n" for value in values.tolist())
     assert (readers.read(written(tmp_path, "a.csv", text)).confidence == values).all()
 
 
 def test_decimals_become_the_nearest_floats():
     confidence = pa.array([0.7, 0.1]).cast(pa.decimal128(5, 3))
-    assert readers.read({"confidence": confidence, "y": [1, 0]}).confidence.tolist() == [0.7, 0.1]
+    assert readers.read({"confidence": confidence, "correct": [1, 0]}).confidence.tolist() == [0.7, 0.1]
 
 
 def test_float32_stays_float32():
-    assert readers.read({"confidence": np.array([0.1], np.float32), "y": [1]}).confidence.dtype == np.float32
+    assert readers.read({"confidence": np.array([0.1], np.float32), "correct": [1]}).confidence.dtype == np.float32
 
 
 @pytest.mark.parametrize("labels", [[1, 0], [1.0, 0.0], [True, False], np.array([1, 0], np.uint8), pa.array([1, 0])])
 def test_labels_of_any_numeric_kind(labels):
-    assert readers.read({"confidence": [0.5, 0.5], "label": labels}).label.tolist() == [1, 0]
+    assert readers.read({"confidence": [0.5, 0.5], "correct": labels}).label.tolist() == [1, 0]
 
 
 def test_features_come_as_columns_or_as_lists():
-    rows = {"confidence": [0.5, 0.5], "y": [1, 0]}
+    rows = {"confidence": [0.5, 0.5], "correct": [1, 0]}
     assert readers.read({**rows, "feature_a": [1, 2], "feature_b": [3, 4]}).features.tolist() == [[1, 3], [2, 4]]
     assert readers.read({**rows, "embedding": [[1.0, 3.0], [2.0, 4.0]]}).features.tolist() == [[1, 3], [2, 4]]
     named = readers.read({**rows, "a": [1, 2], "b": [3, 4]}, columns={"features": "b,a"})
@@ -432,7 +432,7 @@ def test_features_come_as_columns_or_as_lists():
 
 
 def test_ranges_are_not_doubted_here():
-    assert readers.read({"confidence": [1.5, -3.0], "y": [1, 0]}).confidence.tolist() == [1.5, -3.0]
+    assert readers.read({"confidence": [1.5, -3.0], "correct": [1, 0]}).confidence.tolist() == [1.5, -3.0]
 
 
 def test_a_missing_confidence_is_no_fault_when_nobody_knows_the_outcome():
@@ -441,12 +441,12 @@ def test_a_missing_confidence_is_no_fault_when_nobody_knows_the_outcome():
 
 
 def test_unused_columns_may_hold_anything(tmp_path):
-    text = 'text,conf,y,text\n"a, ""b""\n",0.5,1,\n,0.5,0,x\n'
+    text = 'text,prob,y,text\n"a, ""b""\n",0.5,1,\n,0.5,0,x\n'
     assert readers.read(written(tmp_path, "a.csv", text)).n_rows == 2
 
 
 def test_a_table_can_be_cut():
-    table = readers.read({"confidence": [0.1, 0.2, 0.3], "y": [1, 0, 1], "id": pa.array(["a", "b", "c"])})
+    table = readers.read({"confidence": [0.1, 0.2, 0.3], "correct": [1, 0, 1], "id": pa.array(["a", "b", "c"])})
     part = table.take(np.array([2, 0]))
     assert part.confidence.tolist() == [0.3, 0.1]
     assert [str(i) for i in part.id] == ["c", "a"]

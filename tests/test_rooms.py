@@ -10,6 +10,7 @@ ORDER = (
     "errors",
     "core",
     "limits",
+    "kinds",
     "documents",
     "readers",
     "doubts",

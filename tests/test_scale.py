@@ -53,11 +53,11 @@ def test_the_loops_of_a_pass_give_the_integers_of_the_recipes(name):
     p = DISTRIBUTIONS[name](rng, 40_000)
     y = (rng.random(len(p)) < p).astype(np.uint8)
     code = rng.integers(-1, 5, len(p)).astype(np.int32)
-    plan = Plan.of(None, {}, matrix=False, weighted=False, cells=True)
+    plan = Plan.of(None, {}, kind="event", weighted=False, cells=True)
     whole, cut = Tally(plan, lambda rows: False), Tally(plan, lambda rows: False)
-    whole.add(Piece(true=y, prob=p))
+    whole.add(Piece(true=y, prob=p, kind="event"))
     for part in (slice(0, 17_000), slice(17_000, None)):
-        cut.add(Piece(true=y[part], prob=p[part], slices=Coded(code=code[part], values=list("vwxyz"))))
+        cut.add(Piece(true=y[part], prob=p[part], kind="event", slices=Coded(code=code[part], values=list("vwxyz"))))
     shares = cut.ledger().shares
     for recipe in plan.streaming:
         assert same(whole.ledger().shares[None].totals[recipe], slowly(recipe, view(y, p))), identity(recipe)
@@ -140,7 +140,10 @@ def test_the_number_of_threads_changes_no_bit(threads, files, exact):
 
 def test_the_report_of_a_pass_says_what_evaluate_says(files):
     p, y, _ = data()
-    streamed, whole = scan(files / "whole.parquet").to_dict(), epimeter.evaluate(y, p, intervals=None).to_dict()
+    streamed, whole = (
+        scan(files / "whole.parquet").to_dict(),
+        epimeter.evaluate(y, p, kind="answer", intervals=None).to_dict(),
+    )
     for name in ("n_rows", "n_classes", "kind", "base_rate", "mean_confidence", "measurements", "cautions", "bins"):
         assert streamed[name] == whole[name], name
     assert streamed["source"]["columns"] == {"confidence": "confidence", "label": "correct"}
@@ -342,9 +345,9 @@ def test_an_unknown_slice_column_and_an_empty_file_are_refused(files, tmp_path):
 def test_ledgers_of_different_rows_do_not_merge():
     made = []
     for matrix in (False, True):
-        tally = Tally(Plan.of(["ece"], {}, matrix=matrix, weighted=False), lambda rows: False)
+        tally = Tally(Plan.of(["ece"], {}, kind="classes" if matrix else "event", weighted=False), lambda rows: False)
         prob = np.array([[0.2, 0.8]]) if matrix else np.array([0.8])
-        tally.add(Piece(true=np.array([1], np.uint8), prob=prob))
+        tally.add(Piece(true=np.array([1], np.uint8), prob=prob, kind="classes" if matrix else "event"))
         made.append(tally.ledger())
-    with pytest.raises(MergeError, match="different kinds of rows"):
+    with pytest.raises(MergeError, match="different kinds of forecast"):
         joined(made)

@@ -4,11 +4,14 @@
 A view is a set of validated, frozen columns. `view` makes one from whatever a caller holds (lists, numpy, pandas,
 polars, Arrow, torch) and refuses everything that would have to be guessed. Behind this border the type is trusted.
 
-Two kinds exist. `Binary` holds one probability a row, the probability that its outcome is 1. `Multiclass` holds one
+A view knows its kind (`epimeter.kinds`). `Binary` holds one number a row: an *event* (the probability of outcome 1, beside
+the outcome) or an *answer* (the confidence in the answer given, beside whether it was right). `Multiclass` holds one
 probability a class. A metric says how it reads what was given:
 
 - ``given``: a vector as a vector, a matrix as a matrix;
-- ``event``: a matrix is reduced to its top label (largest probability, the first on ties; outcome: was it right);
+- ``event``: one number a row as it stands, a matrix by its top label (largest probability, the first on ties; outcome: was it
+  right);
+- ``answer``: as answers; an event by its top label (1 where p >= 0.5, confidence max(p, 1 - p)), as a matrix by its own (C-48);
 - ``classes``: a vector p is read as the two columns 1 - p, p.
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -38,11 +41,12 @@ from epimeter.doubts import (
     refuse_different_indexes,
 )
 from epimeter.errors import InputError
+from epimeter.kinds import Kind, kind_of
 
 HEAVIEST = 1e70
 """The largest weight, and the smallest one its inverse, where powers of them are added up."""
 
-Reading = Literal["given", "event", "classes"]
+Reading = Literal["given", "event", "answer", "classes"]
 Floats = NDArray[np.float64]
 
 
@@ -68,12 +72,24 @@ class View(ABC):
         """This view as a metric wants to read it."""
         if reading == "event":
             return self.event
+        if reading == "answer":
+            return self.answer
         return self.classes if reading == "classes" else self
 
     @property
     @abstractmethod
+    def kind(self) -> Kind:
+        """What was stated: the probability of an event, the confidence in an answer, or one probability a class."""
+
+    @property
+    @abstractmethod
     def event(self) -> Binary:
-        """One probability a row: a matrix is reduced to its top label."""
+        """One number a row: a vector as it stands, a matrix by its top label."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> Binary:
+        """Confidence in the answer given and whether it was right; events and classes are read by their top label."""
 
     @property
     @abstractmethod
@@ -92,11 +108,12 @@ class View(ABC):
 
     def take(self, rows: Any) -> View:
         """The view of some rows: a slice, an array of indices, or one of flags."""
-        return type(self)(
-            self.true[rows],
-            self.prob[rows],
-            None if self.weight is None else self.weight[rows],
-            {name: column[rows] for name, column in self.columns.items()},
+        return replace(
+            self,
+            true=self.true[rows],
+            prob=self.prob[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            columns={name: column[rows] for name, column in self.columns.items()},
         )
 
     @property
@@ -114,7 +131,14 @@ class View(ABC):
 
 @dataclass(frozen=True)
 class Binary(View):
-    """One probability a row. `true` is 0 or 1 (uint8), `prob` lies in [0, 1] (float64 or float32)."""
+    """One number a row. `true` is 0 or 1 (uint8), `prob` lies in [0, 1] (float64 or float32)."""
+
+    states: Literal["event", "answer"] = "event"
+    """Whether `prob` is the probability of outcome 1, or the confidence in an answer that `true` says was right."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.states
 
     @property
     def n_classes(self) -> int:
@@ -123,6 +147,15 @@ class Binary(View):
     @property
     def event(self) -> Binary:
         return self
+
+    @cached_property
+    def answer(self) -> Binary:
+        if self.states == "answer":
+            return self
+        prob = self.prob.astype(np.float64, copy=False)
+        says_one = prob >= 0.5
+        right = says_one == (self.true == 1)
+        return Binary(right.view(np.uint8), np.maximum(prob, 1.0 - prob), self.weight, self.columns, "answer")
 
     @cached_property
     def classes(self) -> Multiclass:
@@ -141,12 +174,20 @@ class Multiclass(View):
     """One probability a class. `true` is the class index (intp), `prob` has one row a sample (float64 or float32)."""
 
     @property
+    def kind(self) -> Kind:
+        return "classes"
+
+    @property
     def n_classes(self) -> int:
         return int(self.prob.shape[1])
 
     @cached_property
     def event(self) -> Binary:
-        return Binary((self.guess == self.true).view(np.uint8), self.top, self.weight, self.columns)
+        return Binary((self.guess == self.true).view(np.uint8), self.top, self.weight, self.columns, "answer")
+
+    @property
+    def answer(self) -> Binary:
+        return self.event
 
     @property
     def classes(self) -> Multiclass:
@@ -169,7 +210,13 @@ class Multiclass(View):
 
 
 def view(
-    y_true: Any, y_prob: Any, *, sample_weight: Any = None, probabilities: bool = True, **columns: Any
+    y_true: Any,
+    y_prob: Any,
+    *,
+    kind: str | None = None,
+    sample_weight: Any = None,
+    probabilities: bool = True,
+    **columns: Any,
 ) -> Binary | Multiclass:
     """Doubt columns once and give them back as a view.
 
@@ -178,7 +225,9 @@ def view(
     y_true
         Outcomes: 0/1 or booleans beside a vector, class indices 0..K-1 beside a matrix.
     y_prob
-        Probability of outcome 1 (or confidence, beside "was it right"), or one column a class.
+        Probability of outcome 1 (or, with ``kind="answer"``, the confidence beside "was it right"), or one column a class.
+    kind
+        ``event``, ``answer`` or ``classes``; None takes a vector for an event and a matrix for classes.
     sample_weight
         Non-negative weights, not all zero.
     probabilities
@@ -186,6 +235,7 @@ def view(
     columns
         Further columns of the same length: `features` (numbers), `groups` (labels).
     """
+    states = None if kind is None else kind_of(kind)
     refuse_different_indexes(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, **columns)
     prob = numbers(y_prob, "y_prob")
     if prob.ndim == 2 and prob.shape[1] == 1:
@@ -196,6 +246,11 @@ def view(
         )
     if prob.ndim not in (1, 2):
         raise InputError(f"y_prob must have one or two dimensions; got {prob.ndim}", field="y_prob")
+    if states is not None and (states == "classes") != (prob.ndim == 2):
+        needs = "one column a class" if states == "classes" else f"one number a row, as kind {states!r} says"
+        raise InputError(
+            f"y_prob must have {needs}; got shape {prob.shape}. Leave kind out, or change it", field="kind"
+        )
     true = labels(y_true)
     if len(true) != len(prob):
         raise InputError(f"y_true and y_prob must have the same length; got {len(true)} and {len(prob)}")
@@ -215,7 +270,8 @@ def view(
         if outcome is None:
             check_classes(true, 2)
             outcome = true.astype(np.uint8)
-        return Binary(_frozen(outcome), _frozen(prob), weight, extra)
+        stated: Literal["event", "answer"] = "answer" if states == "answer" else "event"
+        return Binary(_frozen(outcome), _frozen(prob), weight, extra, stated)
     if probabilities and tops is None:
         check_row_sums(prob)
     check_classes(true, prob.shape[1])

@@ -20,7 +20,7 @@ N = 40_000
 
 
 def plan(metrics=None, **rest):
-    return Plan.of(metrics, {}, matrix=False, weighted=False, **rest)
+    return Plan.of(metrics, {}, kind="event", weighted=False, **rest)
 
 
 def rows(n=N, seed=0, kind=np.float64):
@@ -31,7 +31,7 @@ def rows(n=N, seed=0, kind=np.float64):
 
 def tally(p, y, slices=None, made=None, **rest):
     made = made or Tally(plan(**rest), lambda rows: False)
-    made.add(Piece(true=y, prob=p, slices=slices, source="x"))
+    made.add(Piece(true=y, prob=p, kind="event", slices=slices, source="x"))
     return made
 
 
@@ -133,7 +133,7 @@ def test_cells_are_the_same_however_they_are_packed(monkeypatch):
         made = Tally(which, lambda rows: False)
         for begin in range(0, 3 * N, 7_001):
             rest = slice(begin, begin + 7_001)
-            made.add(Piece(true=y[rest], prob=p[rest]))
+            made.add(Piece(true=y[rest], prob=p[rest], kind="event"))
         assert same(made.ledger().shares[None].totals[Cells()], whole)
 
 
@@ -142,7 +142,7 @@ def test_packed_and_sliced_runs_mix():
     made, kept = Tally(which, lambda rows: False), {}
     for seed, slices in enumerate(["a", "b", "a", coded(np.arange(N) % 2, "ab"), "b", coded(np.arange(N) % 2, "bc")]):
         p, y = rows(seed=seed)
-        made.add(Piece(true=y, prob=p, slices=slices))
+        made.add(Piece(true=y, prob=p, kind="event", slices=slices))
         for value in "abc":
             mine = np.full(N, slices == value)
             if isinstance(slices, Coded):

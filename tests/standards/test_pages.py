@@ -137,7 +137,7 @@ def test_the_cumulative_differences_end_at_the_mean_gap():
 
 def test_full_coverage_has_the_share_of_wrong_answers_as_its_risk():
     correct, prob, *_ = columns(700)
-    data = curves(view(correct, prob))
+    data = curves(view(correct, prob, kind="answer"))
     assert data.coverage[-1] == 1
     assert data.risk[-1] == pytest.approx(1 - correct.mean())
     slow = [1 - correct[prob >= level].mean() for level in np.sort(prob)[::-1]]
@@ -146,7 +146,7 @@ def test_full_coverage_has_the_share_of_wrong_answers_as_its_risk():
 
 
 def test_the_histogram_has_right_and_wrong_apart():
-    data = curves(view([1, 1, 0], [0.95, 0.95, 0.15]))
+    data = curves(view([1, 1, 0], [0.95, 0.95, 0.15], kind="answer"))
     assert data.right.sum() == 2
     assert data.wrong[3] == 1
     assert "2 right and 1 wrong" in histogram(data).alt
@@ -169,7 +169,7 @@ def test_a_gauge_says_which_limits_are_met():
 def test_a_diagram_can_be_drawn_from_what_a_report_remembers():
     correct, prob, *_ = columns(300)
     table = evaluate(correct, prob, metrics=["ece"]).bins
-    again = Reliability.of_bins(table.count, table.confidence, table.frequency)
+    again = Reliability.of_bins(table.count, table.confidence, table.frequency, "event")
     assert reliability(again).svg == reliability(curves(view(correct, prob))).svg
 
 

@@ -24,6 +24,7 @@ PROMISE = "ONTO-REG-2026-5TVX7Q4MK8ZD2N0R"
 LATER = AT + DAY
 
 FOUND = Assessment(
+    kind="answer",
     ece=0.0742,
     ece_ci95=(0.0691, 0.0795),
     u_recall=67.5,

@@ -284,4 +284,7 @@ def test_ids_that_name_two_records_are_refused():
 
 
 def test_the_profile_is_one_and_its_digest_fixed():
-    assert config_digest() == BODY["evidence"]["config_digest"]
+    assert config_digest("answer") == BODY["evidence"]["config_digest"]
+    assert (
+        config_digest() == "sha-256:93f275e070d26e2a7705a23dee3a5b776f0b3bfb0e3f76cf218a10620ed6dd7e"
+    )  # of earlier certificates

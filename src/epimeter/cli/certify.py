@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from epimeter.cli.columns import column_options
 from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.outputs import in_a_folder, spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,23 +65,16 @@ def evidence_in(files: Sequence[str]) -> Evidence:
     return found
 
 
-def named_columns(columns: tuple[str, ...]) -> dict[str, str] | None:
-    """What --column gave: the column of each role; None when nothing."""
-    from epimeter.cli.evaluate import _pair
-
-    return dict(_pair(column, "--column") for column in columns) or None
-
-
-def assessed(file: str, domain: str, columns: tuple[str, ...], assume_utc: bool, at: datetime) -> Assessment:
+def assessed(file: str, domain: str, choice: Choice, format: str | None, assume_utc: bool, at: datetime) -> Assessment:
     """What the predictions in a file, or the sums in a summary, earn."""
     from epimeter.readers import read
     from epimeter.trust.assessing import assess, assess_evidence
 
     if is_summary(file):
-        if columns or assume_utc:
-            raise InputError(f"--column and --assume-utc are for epimeter summarise; {file} is a summary already")
+        if choice != Choice() or format is not None or assume_utc:
+            raise InputError(f"options about columns and times are for epimeter summarise; {file} is a summary already")
         return assess_evidence(evidence_in([file]), domain=domain, at=at)
-    return assess(read(file, columns=named_columns(columns)), domain=domain, at=at, assume_utc=assume_utc)
+    return assess(read(file, columns=choice, format=format), domain=domain, at=at, assume_utc=assume_utc)
 
 
 @click.command()
@@ -97,7 +92,7 @@ def assessed(file: str, domain: str, columns: tuple[str, ...], assume_utc: bool,
     show_default=True,
     help="Who ran the evaluation.",
 )
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@column_options
 @click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the certificate here too.")
 @passphrase_option
@@ -112,7 +107,8 @@ def certify(
     registration: str | None,
     report: str | None,
     conducted_by: str,
-    columns: tuple[str, ...],
+    choice: Choice,
+    format: str | None,
     assume_utc: bool,
     output: str | None,
     passphrase_file: str | None,
@@ -140,7 +136,7 @@ def certify(
     )
     with opened(folder, at) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
-        found = assessed(file, domain, columns, assume_utc, at)
+        found = assessed(file, domain, choice, format, assume_utc, at)
         outcome = registry.certify(
             found,
             subject,

@@ -9,11 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
+from epimeter.cli.columns import column_options
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
-from epimeter.readers.roles import WAS_RIGHT
+from epimeter.readers.forecast import Choice
 from epimeter.readers.table import Table
 
 METRICS = ("brier_score", "ece", "ecd")
@@ -36,8 +37,7 @@ METRICS = ("brier_score", "ece", "ecd")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw the differences: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 def compare(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -49,8 +49,8 @@ def compare(
     figure: str | None,
     as_json: bool,
     output: str | None,
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
 ) -> None:
     """Compare the predictions in two or more FILES.
 
@@ -73,7 +73,7 @@ def compare(
 
         format_of(figure)
         require_matplotlib()
-    tables = [read_table(file, columns, kind) for file in files]
+    tables = [read_table(file, choice, format) for file in files]
     for table in tables:
         refuse_weights(table, "compare")
     names = named_files(files)
@@ -164,4 +164,4 @@ def _by_id(tables: list[Table]) -> list[Table] | None:
 
 def _are_answers(table: Table) -> bool:
     """Whether an outcome says that an answer was right: then it belongs to the model, not to the row."""
-    return table.confidence is not None and table.roles.get("label", "").lower() in WAS_RIGHT
+    return table.kind == "answer"

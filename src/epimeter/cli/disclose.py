@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from epimeter.cli.certify import evidence_in, named_columns
+from epimeter.cli.certify import evidence_in
+from epimeter.cli.columns import column_options
 from epimeter.cli.outputs import spare
 from epimeter.cli.trusted import content_of
 from epimeter.errors import InputError, VerificationError
+from epimeter.readers.forecast import Choice
 
 
 @click.command()
@@ -22,10 +24,16 @@ from epimeter.errors import InputError, VerificationError
     type=click.Path(exists=True, dir_okay=False),
     help="For a certificate from sums: the summary it was made from.",
 )
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@column_options
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 def disclose(
-    certificate: str, data: str, record: str, summary: str | None, columns: tuple[str, ...], output: str | None
+    certificate: str,
+    data: str,
+    record: str,
+    summary: str | None,
+    choice: Choice,
+    format: str | None,
+    output: str | None,
 ) -> None:
     """Write one record of the certified DATA with its proof; epimeter verify CERT --record FILE checks it.
 
@@ -48,7 +56,7 @@ def disclose(
             raise InputError("the certificate was made from a summary; name it with --summary", field="summary")
         parts = evidence_in([summary]).roots
     id = document["certificate"]["id"]
-    made = show(record_columns(read(data, columns=named_columns(columns))), record, id, parts)
+    made = show(record_columns(read(data, columns=choice, format=format)), record, id, parts)
     try:
         check_disclosure(made, document)
     except VerificationError:

@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from epimeter.cli.columns import column_options
 from epimeter.cli.compare import named_files, same_rows
-from epimeter.cli.evaluate import _choices, _pair, placed
+from epimeter.cli.evaluate import _choices, placed
 from epimeter.cli.outputs import spare
 from epimeter.errors import InputError
 from epimeter.readers import read
+from epimeter.readers.forecast import Choice
 from epimeter.readers.table import Table
 
 NOUNS = (
@@ -45,8 +47,7 @@ NOUNS = (
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter of the curve.")
 @click.option("--title", help="What stands above the figure.")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=150, show_default=True, help="Sharpness of a png.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 @click.option("--truth", type=click.Path(), help="For detections: the COCO-style file of annotated objects.")
 def draw(
     files: tuple[str, ...],
@@ -59,8 +60,8 @@ def draw(
     settings: tuple[str, ...],
     title: str | None,
     dpi: float,
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
     truth: str | None,
 ) -> None:
     """Draw a curve of the predictions in FILE, or of several files over each other.
@@ -86,12 +87,12 @@ def draw(
             raise click.UsageError("a figure needs a file: -o out.png (or .svg, .pdf); --json prints its data")
         format_of(output)
         require_matplotlib()
-    roles, choices = dict(_pair(c, "--column") for c in columns), _choices(bins, binning, settings)
+    choices = _choices(bins, binning, settings)
     looks: dict[str, Any] = {"title": title, "style": style}
     if curve == "detections":
         made: Any = _detections(truth, files[0], choices)
     else:
-        tables = [read(file, columns=roles or None, format=kind) for file in files]
+        tables = [read(file, columns=choice, format=format) for file in files]
         looks["names"] = tables[0].class_names if curve in ("classwise", "simplex") else None
         made = _curves(curve, named_files(files), tables, choices)
     if as_json:

@@ -13,11 +13,13 @@ from typing import Any
 import click
 
 from epimeter.card import catalogue, find
+from epimeter.cli.columns import column_options, pair
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Report
 
@@ -31,8 +33,7 @@ REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*
 @click.option("--bins", type=int, help="Number of bins, for every metric that has bins.")
 @click.option("--binning", help="How bins are cut: width, mass or area.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 @click.option("--require", "requirements", multiple=True, metavar="'ece<=0.05'", help="Exit 1 when this does not hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
@@ -48,8 +49,8 @@ def evaluate(
     bins: int | None,
     binning: str | None,
     settings: tuple[str, ...],
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
     requirements: tuple[str, ...],
     as_json: bool,
     output: str | None,
@@ -64,8 +65,10 @@ def evaluate(
 ) -> None:
     """Measure the predictions in FILE and print a report.
 
-    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names
-    (confidence, p, prob, score; correct, label, y; weight; group; p_0, p_1 …) or given with --column. The file
+    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names, and
+    with them what is stated: y_prob, prob, p, score beside y_true, label, y the probability of outcome 1;
+    confidence beside correct, or beside a label and a prediction, the confidence in an answer; p_0, p_1 … one
+    probability a class. --column and --kind say it where names do not. The file
     named with -o is written as its suffix says: .html, .md, .json, .txt, .csv, .tex, .pdf; .png and .svg hold the
     reliability diagram. Several files, a pattern, a folder and a large file
     are read in one pass, in memory that does not grow with them.
@@ -84,7 +87,6 @@ def evaluate(
     choices = _choices(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
-    given = dict(_pair(column, "--column") for column in columns)
     form = asked_form(output, as_json)
     asked = Streaming(by, value, row_limit, sample, skip_damaged)
     if (task == "detection" or standards["standard"]) and (more or asked.asked):
@@ -99,13 +101,13 @@ def evaluate(
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
-        found = evaluated(file, given, kind, Given(**standards, bins=bins), _with_required(names, wanted), choices)
+        found = evaluated(file, choice, format, Given(**standards, bins=bins), _with_required(names, wanted), choices)
         report = found.report
         write(rendered(found, form), output)
     elif streams([file, *more], asked):
         from epimeter.cli.sliced import rendered as rendered_slices
 
-        reports = passed([file, *more], given, kind, _with_required(names, wanted), asked, choices)
+        reports = passed([file, *more], choice, format, _with_required(names, wanted), asked, choices)
         write(rendered_slices(reports, form), output)
         for made in reports.values() if wanted else ():
             _judge(made, wanted)
@@ -113,20 +115,10 @@ def evaluate(
     else:
         from epimeter.readers import read
 
-        table = read(file, columns=given or None, format=kind)
+        table = read(file, columns=choice, format=format)
         report = measured_table(table, _with_required(names, wanted), choices)
         write(report.rendered(form), output)
     _judge(report, wanted)
-
-
-def measured(
-    file: str, columns: dict[str, str], kind: str | None, names: Any, wanted: list[Requirement], choices: dict[str, Any]
-) -> Report:
-    """Read a file and measure it."""
-    from epimeter.readers import read
-
-    table = read(file, columns=columns or None, format=kind)
-    return measured_table(table, _with_required(names, wanted), choices)
 
 
 def _with_required(names: Any, wanted: list[Requirement]) -> Any:
@@ -150,6 +142,7 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
             return measure(
                 table.y_true,
                 table.y_prob,
+                kind=table.kind,
                 metrics=names,
                 sample_weight=table.weight,
                 groups=table.group,
@@ -236,15 +229,7 @@ def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -
     choices: dict[str, Any] = {
         name: value for name, value in (("bins", bins), ("binning", binning)) if value is not None
     }
-    return choices | {name: _value(value) for name, value in (_pair(setting, "--set") for setting in settings)}
-
-
-def _pair(text: str, option: str) -> tuple[str, str]:
-    """A name and a value, typed as NAME=VALUE."""
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip():
-        raise click.UsageError(f"{option} takes NAME=VALUE; got {text!r}")
-    return name.strip(), value.strip()
+    return choices | {name: _value(value) for name, value in (pair(setting, "--set") for setting in settings)}
 
 
 def _value(text: str) -> Any:

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 from epimeter.readers.table import Table
 
 
-def read_table(file: str, columns: tuple[str, ...], kind: str | None) -> Table:
+def read_table(file: str, choice: Choice, format: str | None) -> Table:
     """The rows of a file."""
-    from epimeter.cli.evaluate import _pair
     from epimeter.readers import read
 
-    return read(file, columns=dict(_pair(column, "--column") for column in columns) or None, format=kind)
+    return read(file, columns=choice, format=format)
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from epimeter.cli.evaluate import _pair
+from epimeter.cli.columns import OPTIONS as COLUMN_OPTIONS
+from epimeter.cli.columns import choice_of
 from epimeter.cli.outputs import in_a_folder
 from epimeter.errors import InputError
 
@@ -68,8 +69,7 @@ def watching_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--horizon", type=float, metavar="DAYS", help="After so many days a row counts as never labelled (90)."
         ),
         click.option("--as-of", metavar="DAY", help="Look as on this day: later rows wait, silence counts up to it."),
-        click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role."),
-        click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen."),
+        *COLUMN_OPTIONS,
         click.option("--json", "as_json", is_flag=True, help="Print everything as JSON."),
     ]
     for option in reversed(options):
@@ -175,8 +175,8 @@ def _ask(source: str, unit: Any, options: dict[str, Any], day: str | None = None
 
     path = Path(source).resolve()
     name = path.name if path.is_dir() else path.stem
-    roles = dict(_pair(column, "--column") for column in options["columns"])
-    return Ask(unit, tuple(options["by"]), options["system"], name or "system", roles, options["kind"], day)
+    choice = choice_of(*(options[name] for name in ("columns", "forecast", "positive", "classes")))
+    return Ask(unit, tuple(options["by"]), options["system"], name or "system", choice, options["format"], day)
 
 
 def _as_of(options: dict[str, Any], unit: Any) -> str | None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from epimeter.cli.columns import column_options
 from epimeter.cli.outputs import spare
 from epimeter.cli.standards import standard_options
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 
 
 @click.command()
@@ -20,8 +22,7 @@ from epimeter.errors import InputError
 @click.option(
     "--verify-url", default="", metavar="URL", help="Where the passport can be verified; goes into the QR code."
 )
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 @click.option("--bins", type=int, help="Number of bins.")
 @click.option("--json", "as_json", is_flag=True, help="For diff: print JSON.")
 @standard_options
@@ -29,8 +30,8 @@ def passport(
     files: tuple[str, ...],
     output: str | None,
     verify_url: str,
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
     bins: int | None,
     as_json: bool,
     **standards: Any,
@@ -55,7 +56,7 @@ def passport(
     from epimeter.passport import canonical, pdf
     from epimeter.passport import passport as made_of
 
-    found = _evaluation(files[0], columns, kind, bins, standards)
+    found = _evaluation(files[0], choice, format, bins, standards)
     document = made_of(found, address=_address(verify_url))
     if output is None:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
@@ -68,17 +69,16 @@ def passport(
 
 
 def _evaluation(
-    file: str, columns: tuple[str, ...], kind: str | None, bins: int | None, standards: dict[str, Any]
+    file: str, choice: Choice, format: str | None, bins: int | None, standards: dict[str, Any]
 ) -> dict[str, Any]:
     """The evaluation in a file, or of the predictions in it."""
-    from epimeter.cli.evaluate import _pair
     from epimeter.cli.standards import Given, evaluated
 
     known = _known(file)
     if known is not None:
         return known
     given = Given(**{**standards, "standard": standards["standard"] or "both"}, bins=bins)
-    found = evaluated(file, dict(_pair(column, "--column") for column in columns), kind, given)
+    found = evaluated(file, choice, format, given)
     return found.standards.to_dict() | {"report": found.report.to_dict()}
 
 

@@ -6,16 +6,18 @@ from __future__ import annotations
 import click
 
 from epimeter.cli.certify import assessed, subject_options
+from epimeter.cli.columns import column_options
 from epimeter.cli.issuer import FOLDER, opened
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
+from epimeter.readers.forecast import Choice
 
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
 @FOLDER
 @subject_options
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@column_options
 @click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
 @passphrase_option
 def renew(
@@ -26,7 +28,8 @@ def renew(
     system_version: str,
     domain: str,
     digests: tuple[str, ...],
-    columns: tuple[str, ...],
+    choice: Choice,
+    format: str | None,
     assume_utc: bool,
     passphrase_file: str | None,
 ) -> None:
@@ -43,7 +46,7 @@ def renew(
     at = moment_of(None)
     with opened(folder, at) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
-        found = assessed(file, domain, columns, assume_utc, at)
+        found = assessed(file, domain, choice, format, assume_utc, at)
         new = Reevaluation(
             id=new_id(EVALUATION, at.year),
             at=at,

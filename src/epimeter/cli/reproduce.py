@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from epimeter.cli.certify import evidence_in, is_summary, named_columns
+from epimeter.cli.certify import evidence_in, is_summary
+from epimeter.cli.columns import column_options
 from epimeter.cli.trusted import content_of
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 
 if TYPE_CHECKING:
     from epimeter.trust.evidence import Evidence
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @click.argument("data", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="DATA…")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
+@column_options
 @click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reproduce(
-    certificate: str, data: tuple[str, ...], columns: tuple[str, ...], assume_utc: bool, as_json: bool
+    certificate: str, data: tuple[str, ...], choice: Choice, format: str | None, assume_utc: bool, as_json: bool
 ) -> None:
     """Compute every number and digest of a certificate again from the DATA, and compare them byte for byte.
 
@@ -45,9 +47,9 @@ def reproduce(
     body = {name: content for name, content in document.items() if name not in UNSIGNED}
     check_shape(body, BODY, "")
     if from_sums(body["evidence"]):
-        compared = with_sums(body, _evidence(body, data, columns, assume_utc))
+        compared = with_sums(body, _evidence(body, data, choice, format, assume_utc))
     elif len(data) == 1 and not is_summary(data[0]):
-        compared = compare(body, read(data[0], columns=named_columns(columns)), assume_utc=assume_utc)
+        compared = compare(body, read(data[0], columns=choice, format=format), assume_utc=assume_utc)
     else:
         raise InputError("DATA must be the one file that the certificate was made from; it states one table of records")
     wrong = [one for one in compared if not one.same and one.must_agree]
@@ -67,7 +69,9 @@ def reproduce(
     raise click.exceptions.Exit(1 if wrong else 0)
 
 
-def _evidence(body: Mapping[str, Any], data: tuple[str, ...], columns: tuple[str, ...], assume_utc: bool) -> Evidence:
+def _evidence(
+    body: Mapping[str, Any], data: tuple[str, ...], choice: Choice, format: str | None, assume_utc: bool
+) -> Evidence:
     """The evidence of the summaries, or of the files behind them."""
     from epimeter.scale.evidence import gathered
     from epimeter.trust.canonical import from_moment
@@ -78,4 +82,4 @@ def _evidence(body: Mapping[str, Any], data: tuple[str, ...], columns: tuple[str
     if summaries:
         return evidence_in(summaries)
     issued = from_moment(body["certificate"]["issued_at"], "issued_at")
-    return gathered(data, at=issued, columns=named_columns(columns), assume_utc=assume_utc)
+    return gathered(data, at=issued, columns=choice, format=format, assume_utc=assume_utc)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 
 if TYPE_CHECKING:
     from epimeter.report.measurement import Report
@@ -92,7 +93,7 @@ class Evaluated:
 
 
 def evaluated(
-    file: str, columns: Mapping[str, str], kind: str | None, given: Given, metrics: Any = None, choices: Any = None
+    file: str, choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
 ) -> Evaluated:
     """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
     from epimeter.cli.evaluate import described, measured_table, placed
@@ -105,7 +106,7 @@ def evaluated(
     now = datetime.datetime.now(datetime.UTC)
     declared = _declaration(given)
     baseline = None if given.baseline is None else _json(given.baseline, "baseline")
-    table = read(file, columns=dict(columns) or None, format=kind)
+    table = read(file, columns=choice, format=format)
     if given.standard in ("42001", "both") and table.unknown is None:
         raise InputError(
             f"unknown must be given for every record, 0 or 1, to evaluate by ONTO 42001 (42001-6.1-a); {table.source} has "
@@ -163,7 +164,7 @@ def rendered(found: Evaluated, form: str) -> str | bytes:
 
         return terminal(standards_document(found.standards))
     own = standards_document(found.standards)
-    shown = pictures(curves(found.records.given), for_print=form == "pdf")
+    shown = pictures(curves(found.records.answer), for_print=form == "pdf")
     whole_document = replace(
         document(found.report, before=standards_sections(found.standards, shown), drawn=False),
         title=own.title,

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from epimeter.cli.progress import Progress
+from epimeter.readers.forecast import Choice
 
 LARGE = 1 << 28
 """Bytes from which a file is read in one pass and not into memory."""
@@ -60,7 +61,7 @@ def streams(files: list[str], asked: Streaming) -> bool:
 
 
 def passed(
-    files: list[str], columns: dict[str, str], kind: str | None, names: Any, asked: Streaming, choices: dict[str, Any]
+    files: list[str], choice: Choice, format: str | None, names: Any, asked: Streaming, choices: dict[str, Any]
 ) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
     from epimeter.cli.sliced import chosen
@@ -78,8 +79,11 @@ def passed(
             files if len(files) > 1 else files[0],
             names,
             by=asked.by,
-            columns=columns,
-            format=kind,
+            columns=choice.columns,
+            kind=choice.kind,
+            positive=choice.positive,
+            classes=choice.classes,
+            format=format,
             row_limit=ROW_LIMIT if asked.row_limit is None else asked.row_limit,
             sample=asked.sample,
             skip_damaged=asked.skip_damaged,

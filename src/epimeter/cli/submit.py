@@ -9,6 +9,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from epimeter.cli.columns import column_options
+from epimeter.kinds import WORDING
+from epimeter.readers.forecast import Choice
+
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
@@ -17,8 +21,7 @@ import msgspec
 @click.option("--model-id", required=True, help="The system whose predictions these are.")
 @click.option("--model-version", help="Its version; a certificate names it.")
 @click.option("--domain", default="general", show_default=True, help="medical, legal, financial, code or general.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 @click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Ask for the certificate and write it here.")
 @click.option("--require", "level", type=click.Choice(["L1", "L2", "L3"]), help="Exit 1 when a lower level is earned.")
@@ -29,8 +32,8 @@ def submit(
     model_id: str,
     model_version: str | None,
     domain: str,
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
     preregistration: str | None,
     certificate: str | None,
     level: str | None,
@@ -43,19 +46,20 @@ def submit(
     """
     from epimeter.readers import read
     from epimeter.service.client import Client
+    from epimeter.views import view
 
-    roles = {role: name for role, _, name in (column.partition("=") for column in columns)}
-    table = read(file, columns=roles or None, format=kind)
-    if table.confidence is None:
-        raise click.UsageError("the service takes one confidence a row; FILE has class probabilities")
+    table = read(file, columns=choice, format=format)
+    answer = view(table.y_true, table.y_prob, kind=table.kind).answer
+    if WORDING[table.kind].as_answers:
+        click.echo(WORDING[table.kind].as_answers, err=True)
     if table.zoneless is not None:
         raise click.UsageError(f"the service takes times with a zone; {table.zoneless} has none")
     if table.unlabelled:
         click.echo(f"{table.unlabelled:,} rows without ground truth are not sent", err=True)
     with Client(server, key) as client:
         found = client.evaluate(
-            table.label,
-            table.confidence,
+            answer.true,
+            answer.prob,
             model_id=model_id,
             model_version=model_version,
             domain=domain,

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from epimeter.cli.evaluate import _choices, _pair
+from epimeter.cli.columns import column_options
+from epimeter.cli.evaluate import _choices
 from epimeter.cli.outputs import spare
 from epimeter.cli.progress import Progress
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
+from epimeter.readers.forecast import Choice
 
 
 @click.command()
@@ -24,8 +26,7 @@ from epimeter.errors import InputError
 @click.option("--by", help="A column, or a folder's key: one summary for each of its values.")
 @click.option("--bins", type=int, help="Number of bins, for every metric that has bins.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 @click.option("--skip-damaged", is_flag=True, help="Leave out what cannot be decoded, and say so in the summary.")
 @click.option(
     "--evidence", is_flag=True, help="Add what a certificate needs: sums after ONTO-ERS, and digests of the records."
@@ -39,8 +40,8 @@ def summarise(
     by: str | None,
     bins: int | None,
     settings: tuple[str, ...],
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
     skip_damaged: bool,
     evidence: bool,
     assume_utc: bool,
@@ -65,7 +66,6 @@ def summarise(
         raise InputError("evidence must cover every record: --evidence goes without --skip-damaged", field="evidence")
     if evidence and "-" in files:
         raise InputError("evidence must come from files, which are read twice; - is standard input", field="evidence")
-    roles = dict(_pair(column, "--column") for column in columns)
     names: Any = [name for group in metrics for name in group.split(",")] or None
     bars: list[Progress] = []
 
@@ -78,8 +78,11 @@ def summarise(
             list(files) if len(files) > 1 else files[0],
             names,
             by=by,
-            columns=roles,
-            format=kind,
+            columns=choice.columns,
+            kind=choice.kind,
+            positive=choice.positive,
+            classes=choice.classes,
+            format=format,
             cells=cells,
             row_limit=0,
             skip_damaged=skip_damaged,
@@ -94,7 +97,7 @@ def summarise(
 
         bar = Progress(ledger.n_rows)
         try:
-            found = gathered(files, at=moment_of(None), columns=roles, format=kind, assume_utc=assume_utc, done=bar)
+            found = gathered(files, at=moment_of(None), columns=choice, format=format, assume_utc=assume_utc, done=bar)
         finally:
             bar.close()
         ledger = ledger.with_evidence(found)

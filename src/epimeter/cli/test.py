@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from epimeter.cli.columns import column_options
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
+from epimeter.readers.forecast import Choice
 
 TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 
@@ -33,8 +35,7 @@ TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw the cumulative differences: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column plays which role.")
-@click.option("--format", "kind", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen.")
+@column_options
 def test(
     file: str,
     metrics: tuple[str, ...],
@@ -48,8 +49,8 @@ def test(
     figure: str | None,
     as_json: bool,
     output: str | None,
-    columns: tuple[str, ...],
-    kind: str | None,
+    choice: Choice,
+    format: str | None,
 ) -> None:
     """Test the predictions in FILE: perfect calibration by several metrics, safety from over-confidence.
 
@@ -69,7 +70,7 @@ def test(
 
         format_of(figure)
         require_matplotlib()
-    table = read_table(file, columns, kind)
+    table = read_table(file, choice, format)
     refuse_weights(table, "test")
     names = metric_names(metrics, TESTS)
     known = [find(name).name for name in names]

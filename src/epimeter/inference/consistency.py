@@ -151,7 +151,7 @@ def _labels(uniform: Floats, prob: Floats, running: Floats | None) -> NDArray[np
 
 def _relabelled(given: View, label: NDArray[np.int64], rows: Any) -> View:
     taken = given.take(rows)
-    return type(given)(label.astype(given.true.dtype), taken.prob, taken.weight, taken.columns)
+    return replace(taken, true=label.astype(given.true.dtype))
 
 
 @card(

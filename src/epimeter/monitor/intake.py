@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from epimeter.errors import InputError, ReadError
 from epimeter.monitor.window import Arrivals, Place, Unit, day_in, named, of_groups, of_totals, starts
 from epimeter.readers import Table, arrivals
+from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import clean, shown
 from epimeter.scale.files import from_file
 from epimeter.scale.ledger import Ledger
@@ -56,7 +57,7 @@ class Ask:
     by: tuple[str, ...] = ()
     system: str | None = None
     name: str = "system"
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Choice = field(default_factory=Choice)
     format: str | None = None
     day: str | None = None
 
@@ -132,13 +133,13 @@ def _folders(path: Path) -> dict[str, Any]:
     return {key: value for key, sign, value in pairs if sign and key}
 
 
-def _columns(file: File, ask: Ask) -> dict[str, str]:
+def _columns(file: File, ask: Ask) -> Choice:
     """The caller's columns with those that slice, where they are not folders."""
     wanted = [name for name in (*ask.by, ask.system) if name is not None and name not in file.folders]
-    columns = dict(ask.columns)
+    columns = dict(ask.columns.columns)
     if wanted:
         columns["slice"] = ",".join(wanted)
-    return columns
+    return replace(ask.columns, columns=columns)
 
 
 def _join(whole: Arrivals, part: Arrivals, name: str) -> None:
@@ -190,7 +191,7 @@ def _top(table: Table) -> tuple[NDArray[np.float64], NDArray[Any], int]:
         return prob.astype(np.float64), table.label, 0
     known = table.take(~table.awaiting) if table.awaiting is not None else table
     if known.n_rows:
-        view(known.label, known.y_prob)  # says which row is at fault
+        view(known.label, known.y_prob, kind=known.kind)  # says which row is at fault
     return prob.max(axis=1).astype(np.float64), prob.argmax(axis=1) == table.label, prob.shape[1]
 
 

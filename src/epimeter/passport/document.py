@@ -103,6 +103,7 @@ def passport(evaluation: Mapping[str, Any], *, address: str = "") -> dict[str, A
                 "ers_threshold",
                 "weights",
                 "weights_reason",
+                "forecast",
                 "confidence_source",
                 "recalibration",
                 "interval",

@@ -81,7 +81,8 @@ def _figure(made: Mapping[str, Any]) -> tuple[str, str]:
         np.array([np.nan if value is None else value for value in bins[name]], np.float64)
         for name in ("confidence", "frequency")
     ]
-    picture = reliability(Reliability.of_bins(np.array(bins["count"], np.int64), *columns), for_print=True)
+    said, seen = columns
+    picture = reliability(Reliability.of_bins(np.array(bins["count"], np.int64), said, seen, "answer"), for_print=True)
     return picture.svg, picture.alt
 
 

@@ -17,17 +17,18 @@ import numpy as np
 
 from epimeter.readers.assembly import joined, settled, tables
 from epimeter.readers.block import Blocks
+from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log, read_log
 from epimeter.readers.roles import detect
 from epimeter.readers.table import Table
 
-__all__ = ["Table", "arrivals", "batches", "read"]
+__all__ = ["Choice", "Table", "arrivals", "batches", "read"]
 
 ROWS = 1 << 20
 BYTES_A_ROW = 32
 
 
-def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None) -> Table:
+def read(source: Any, *, columns: Choice | Mapping[str, str] | None = None, format: str | None = None) -> Table:
     """Read a source as one table.
 
     Parameters
@@ -37,9 +38,10 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str |
         array with named columns, a list of records.
     columns
         Which column plays which role, where its name does not say: ``{"confidence": "score2"}``. The roles
-        are confidence, probabilities, correct (or label), unknown, timestamp, weight, group, id, features,
-        ground_truth_source. ``probabilities`` and ``features`` also take a common beginning ("p_") or
-        several names ("a,b,c"). An empty name leaves a role out.
+        are confidence (in an answer), probability (of outcome 1), probabilities (one a class), correct, label,
+        prediction, unknown, timestamp, weight, group, id, features, ground_truth_source. ``probabilities`` and
+        ``features`` also take a common beginning ("p_") or several names ("a,b,c"). An empty name leaves a role
+        out. A `Choice` says the kind of forecast, the positive label and the classes too.
     format
         csv, tsv, json, ndjson, parquet, arrow or npz, where neither the suffix nor the content says.
 
@@ -48,6 +50,8 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str |
     >>> table = read({"confidence": [0.9, 0.6, 0.7], "correct": [True, False, None]})
     >>> table.n_rows, table.unlabelled, table.roles["label"]
     (2, 1, 'correct')
+    >>> table.kind
+    'answer'
     """
     if format is None and is_log(source):
         return read_log(source).table()
@@ -55,7 +59,7 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, format: str |
 
 
 def batches(
-    source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
+    source: Any, *, columns: Choice | Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
 ) -> Iterator[Table]:
     """Read a source piece by piece, in bounded memory; JSON documents and npz come in one piece.
 
@@ -73,7 +77,7 @@ def batches(
 
 
 def arrivals(
-    source: Any, *, columns: Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
+    source: Any, *, columns: Choice | Mapping[str, str] | None = None, format: str | None = None, rows: int = ROWS
 ) -> Iterator[Table]:
     """Read a source piece by piece with the rows whose outcome is not known yet; `awaiting` says which they are.
 
@@ -87,7 +91,7 @@ def arrivals(
         yield replace(table, awaiting=np.zeros(table.n_rows, bool) if unlabelled is None else unlabelled)
 
 
-def _blocks(source: Any, columns: Mapping[str, str] | None, format: str | None, rows: int | None) -> Blocks:
+def _blocks(source: Any, columns: Choice | Mapping[str, str] | None, format: str | None, rows: int | None) -> Blocks:
     """The blocks of a source, whatever it is."""
     if not isinstance(source, str | os.PathLike):
         from epimeter.readers import frames
@@ -117,5 +121,5 @@ def _blocks(source: Any, columns: Mapping[str, str] | None, format: str | None, 
                 yield from {"parquet": columnar.parquet, "arrow": columnar.arrow}[found](stream, chooser, rows)
 
 
-def _chosen(columns: Mapping[str, str] | None, source: str, names: Any, lists: Any = frozenset()) -> Any:
+def _chosen(columns: Choice | Mapping[str, str] | None, source: str, names: Any, lists: Any = frozenset()) -> Any:
     return detect(names, columns, source, lists)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from epimeter.errors import ReadError
 from epimeter.readers.block import Block
 from epimeter.readers.cells import Mask, matrix, numbers
-from epimeter.readers.labels import labels
+from epimeter.readers.labels import equal_cells, labels, positive_labels, word_note
 from epimeter.readers.table import Table
-from epimeter.readers.wording import clean
+from epimeter.readers.wording import clean, shown
 from epimeter.readers.words import first_without_zone, identities, times, words
 
 WORDS = {
@@ -28,12 +28,15 @@ WORDS = {
 
 def tables(blocks: Iterator[Block]) -> Iterator[Table]:
     """The blocks one by one as tables; refused when no row of any of them is labelled."""
-    labelled = unlabelled = 0
+    labelled = unlabelled = ones = 0
     last: Block | None = None
     for block in blocks:
         made = table(block)
         labelled, unlabelled, last = labelled + made.n_rows, unlabelled + made.unlabelled, block
+        ones += 0 if made.positive is None else int(np.count_nonzero(made.label))
         yield made
+    if last is not None and labelled and last.roles.positive is not None and not ones:
+        raise never_positive(last.roles.columns["label"][0], last.roles.positive, last.source)
     if last is None or labelled:
         return
     name = last.roles.columns["label"][0]
@@ -41,6 +44,14 @@ def tables(blocks: Iterator[Block]) -> Iterator[Table]:
         f"{clean(name)} must be known for at least one row; all {unlabelled} outcomes of {last.source} are missing",
         field=name,
         count=unlabelled,
+    )
+
+
+def never_positive(label: str, positive: str, source: str) -> ReadError:
+    """The refusal where the label that should be outcome 1 occurs nowhere."""
+    return ReadError(
+        f"the label that is outcome 1 must occur; no row of {source} has {shown(positive)} in {clean(label)}",
+        field="positive",
     )
 
 
@@ -54,6 +65,7 @@ def settled(block: Block) -> tuple[Table, Mask]:
     """One block as a table of all its rows, and which of them have no outcome."""
     roles = block.roles.columns
     columns: dict[str, Any] = {}
+    label_notes: tuple[str, ...] = ()
     class_names = block.roles.class_names
     if "probabilities" in roles:
         prob, gone = matrix(block, roles["probabilities"])
@@ -64,7 +76,7 @@ def settled(block: Block) -> tuple[Table, Mask]:
     else:
         prob, gone = numbers(block, roles["confidence"][0])
         columns["confidence"] = prob
-        true, unlabelled = labels(block, roles["label"][0])
+        true, unlabelled, label_notes = _outcomes(block)
     columns["label"] = true
     role = "confidence" if "confidence" in roles else "probabilities"
     _refuse_missing(block, block.roles.served[role], gone, unlabelled)
@@ -97,10 +109,25 @@ def settled(block: Block) -> tuple[Table, Mask]:
         rows=block.rows,
         numbering=block.numbering,
         metadata=block.metadata,
-        notes=notes,
+        kind=block.roles.kind,
+        positive=block.roles.positive,
+        notes=(*block.roles.notes, *label_notes, *notes),
         **columns,
     )
     return made, unlabelled
+
+
+def _outcomes(block: Block) -> tuple[NDArray[Any], Mask, tuple[str, ...]]:
+    """Outcomes 0 and 1 beside one number a row, where they are missing, and how they were found."""
+    roles = block.roles
+    label = roles.columns["label"][0]
+    if roles.compared:
+        right, gone = equal_cells(block, roles.columns["prediction"][0], label)
+        return right, gone, ()
+    if roles.positive is not None:
+        return positive_labels(block, label, roles.positive)
+    true, gone = labels(block, label)
+    return true, gone, word_note(block, label)
 
 
 def _refuse_missing(block: Block, name: str, gone: Mask, unlabelled: Mask) -> None:

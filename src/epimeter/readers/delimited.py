@@ -20,13 +20,16 @@ from epimeter.errors import ReadError
 from epimeter.readers.block import Block, Blocks, Chooser
 from epimeter.readers.cells import MISSING, number
 from epimeter.readers.files import BOM, Stream
-from epimeter.readers.roles import CONFIDENCE, FURTHER, TRUE_CLASS, WAS_RIGHT, Roles
+from epimeter.readers.forecast import CONFIDENCE, EVENT, PREDICTED, RIGHT, TRUTH
+from epimeter.readers.roles import FURTHER, Roles
 from epimeter.readers.wording import brief, listed, shown
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 QUOTE, NEWLINE = ord('"'), ord("\n")
 LONGEST_RECORD = 1 << 28
-KNOWN = frozenset((*CONFIDENCE, *WAS_RIGHT, *TRUE_CLASS, *(word for words in FURTHER.values() for word in words)))
+KNOWN = frozenset(
+    (*CONFIDENCE, *EVENT, *RIGHT, *TRUTH, *PREDICTED, *(word for words in FURTHER.values() for word in words))
+)
 
 
 def blocks(stream: Stream, chooser: Chooser, size: int | None, delimiter: str | None = None) -> Blocks:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells into labels: 0 and 1, or the number of a class.
 
-Accepted are 0 and 1 as whole or floating numbers, true and false (in CSV in any case), and beside class
-probabilities the class number or the class name that the columns say. Everything else would have to be
-guessed and is refused. A missing label is no fault: its row is unlabelled.
+Accepted are 0 and 1 as whole or floating numbers, true and false, a pair of plain words (yes and no, right and wrong), the
+label that the caller says is outcome 1 and all others as 0, and beside class probabilities the class number or the class
+name that the columns say. Everything else would have to be guessed and is refused. A missing label is no fault: its row
+is unlabelled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,106 @@ from numpy.typing import NDArray
 from epimeter.readers.arrays import codes, dense, is_arrow, is_numeric, numbers_or_nan
 from epimeter.readers.block import Block
 from epimeter.readers.cells import MISSING, Mask, is_gone, number, numbers
-from epimeter.readers.wording import listed, shown
+from epimeter.readers.wording import clean, listed, shown
 
-TRUTH = {"true": 1, "false": 0}
+PAIRS = (
+    ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("negative", "positive"), ("neg", "pos"), ("wrong", "right"),
+    ("incorrect", "correct"), ("failure", "success"), ("fail", "pass"), ("failed", "passed"),
+)  # fmt: skip
+"""Words for 0 and for 1 that nobody uses the other way round."""
 GONE, BAD = -1, -2
+
+
+def positive_labels(block: Block, name: str, positive: str) -> tuple[NDArray[Any], Mask, tuple[str, ...]]:
+    """1 where the label is the one that the caller says is outcome 1, 0 elsewhere; where it is missing; a note."""
+    code, distinct = distinct_cells(block, name)
+    words = ["" if is_missing(value, block.text) else cell_word(value) for value in distinct]
+    table = np.array([GONE if not word else int(word == positive) for word in words] + [GONE], np.int64)
+    found = table[code]
+    others = [word for word in dict.fromkeys(words) if word and word != positive]
+    note = f"outcome 1 is {shown(positive)} in {clean(name)}; {listed([shown(other) for other in others], 'and')} "
+    note += "is 0" if len(others) == 1 else "are 0"
+    gone = found == GONE
+    return np.where(gone, 0, found).astype(np.uint8), gone if gone.any() else None, (note,) if others else ()
+
+
+def equal_cells(block: Block, prediction: str, label: str) -> tuple[NDArray[np.uint8], Mask]:
+    """1 where the prediction is the label, 0 where it is another, and where the label is missing.
+
+    Numbers are compared as numbers, words as words; a missing prediction, and predictions of another kind than the labels,
+    are refused.
+    """
+    said_code, said = distinct_cells(block, prediction)
+    true_code, true = distinct_cells(block, label)
+    said_words = [None if is_missing(value, block.text) else cell_word(value) for value in said]
+    true_words = [None if is_missing(value, block.text) else cell_word(value) for value in true]
+    place: dict[str | None, int] = {}
+    said_at = np.array(
+        [place.setdefault(word, len(place)) for word in said_words] + [place.setdefault(None, len(place))]
+    )
+    true_at = np.array([place.setdefault(word, len(place)) for word in true_words] + [place[None]])
+    answers, truths = said_at[said_code], true_at[true_code]
+    gone = truths == place[None]
+    missing = (answers == place[None]) & ~gone
+    if missing.any():
+        raise block.fault(prediction, "must be present in every labelled row", missing, "has none")
+    numbers_said = [_is_number(word) for word in said_words if word is not None]
+    numbers_true = [_is_number(word) for word in true_words if word is not None]
+    if (
+        numbers_said
+        and numbers_true
+        and all(numbers_said) != all(numbers_true)
+        and not {*said_words} & {*true_words} - {None}
+    ):
+        kinds = ["numbers" if all(kind) else "words" for kind in (numbers_said, numbers_true)]
+        raise block.fault(
+            prediction,
+            f"must be of the kind of {clean(label)}, to be compared with it; the predictions are {kinds[0]} and the labels "
+            f"{kinds[1]}",
+            0,
+            f"has {shown(said[int(said_code[0])])} beside {shown(true[int(true_code[0])])}",
+            "Write both as the same classes",
+            1,
+        )
+    return (answers == truths).view(np.uint8), gone if gone.any() else None
+
+
+def distinct_cells(block: Block, name: str) -> tuple[NDArray[Any], list[Any]]:
+    """A column as codes and its distinct values; code -1 is a null."""
+    raw = block.columns[name]
+    if is_arrow(raw):
+        import pyarrow as pa
+
+        if not pa.types.is_dictionary(raw.type):
+            raw = raw.dictionary_encode() if not pa.types.is_nested(raw.type) else raw
+        return codes(raw) if pa.types.is_dictionary(raw.type) else _uniques(raw.to_pylist())
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "iub":
+        values, code = np.unique(raw, return_inverse=True)
+        return code, values.tolist()
+    return _uniques(list(raw) if isinstance(raw, list) else raw.tolist())
+
+
+def cell_word(value: Any) -> str:
+    """A label as a word: 1, 1.0 and "1" are one label, `Yes` and `yes` are two."""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    if isinstance(value, str):
+        parsed = number(value)
+        return value.strip() if isinstance(parsed, str) or parsed != parsed else cell_word(parsed)
+    return str(value)
+
+
+def is_missing(value: Any, text: bool) -> bool:
+    """Whether a cell holds no label."""
+    if is_gone(value) or (isinstance(value, float) and value != value):
+        return True
+    return isinstance(value, str) and (not value.strip() or (text and value.strip().lower() in MISSING))
+
+
+def _is_number(word: str | None) -> bool:
+    return word is not None and not isinstance(number(word), str)
 
 
 def labels(
@@ -57,8 +155,18 @@ def _label_remedy(value: Any, n_classes: int | None) -> str:
     if n_classes is not None:
         return ""
     if isinstance(value, str) and isinstance(number(value), str):
-        return "Write 1 where the answer was right and 0 where it was wrong; leave out what nobody knows"
-    return "Classes? They need one probability column each, p_0, p_1, …"
+        return (
+            f"Which label is outcome 1? Say --positive {value.strip()[:20]!r}, or write 1 where it came true (or the answer was "
+            "right) and 0 where not"
+        )
+    if value in (-1, "-1"):
+        return "Labels -1 and 1? Say --positive 1"
+    if value in (2, "2"):
+        return (
+            "Labels 1 and 2? Say --positive 2. Classes? They need one probability column each, p_0, p_1, … (or a column with the "
+            "prediction, and --kind answer)"
+        )
+    return "Classes? They need one probability column each, p_0, p_1, … (or a column with the prediction, and --kind answer)"
 
 
 def _arrow_labels(column: Any) -> Any:
@@ -96,7 +204,8 @@ def _coded(
 ) -> tuple[NDArray[Any], Mask]:
     """Labels from their codes and few distinct values: each value is judged once."""
     code, distinct = coded
-    judged = [_label(value, block.text, n_classes, class_names) for value in distinct]
+    words = _pair(distinct) if n_classes is None else {}
+    judged = [_label(value, block.text, n_classes, class_names, words) for value in distinct]
     table = np.array([*judged, GONE], np.int64)
     found = table[code]  # code -1, a null, is the last entry
     if (found == BAD).any():
@@ -113,7 +222,45 @@ def _coded(
     return np.where(gone, 0, found).astype(np.uint8 if n_classes is None else np.int64), gone
 
 
-def _label(value: Any, text: bool, n_classes: int | None, class_names: tuple[str, ...] | None) -> int:
+def _pair(distinct: list[Any]) -> dict[str, int]:
+    """The pair of words that the labels are, if all of them are of one pair."""
+    words = {
+        value.strip().lower() for value in distinct if isinstance(value, str) and value.strip().lower() not in MISSING
+    }
+    for pair in PAIRS:
+        if words and words <= set(pair):
+            return {pair[0]: 0, pair[1]: 1}
+    return dict(zip(PAIRS[0], (0, 1), strict=True))  # true and false stand beside 0 and 1 too
+
+
+def word_note(block: Block, name: str) -> tuple[str, ...]:
+    """A sentence for the report where labels are words other than true and false."""
+    raw = block.columns[name]
+    if is_arrow(raw):
+        import pyarrow as pa
+
+        kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or "string_view" in str(kind)):
+            return ()
+    elif not isinstance(raw, list) and raw.dtype.kind in "fiub":
+        return ()
+    _, distinct = distinct_cells(block, name)
+    pair = _pair(distinct)
+    if "true" in pair:
+        return ()
+    one = next(
+        (value.strip() for value in distinct if isinstance(value, str) and pair.get(value.strip().lower()) == 1), ""
+    )
+    zero = next(
+        (value.strip() for value in distinct if isinstance(value, str) and pair.get(value.strip().lower()) == 0), ""
+    )
+    parts = [f"{shown(word)} in {clean(name)} is {digit}" for word, digit in ((one, 1), (zero, 0)) if word]
+    return (" and ".join(parts),)
+
+
+def _label(
+    value: Any, text: bool, n_classes: int | None, class_names: tuple[str, ...] | None, words: Mapping[str, int]
+) -> int:
     """One distinct label as its number, GONE or BAD."""
     if class_names is not None:
         word = value.strip() if isinstance(value, str) else _whole_text(value)
@@ -124,14 +271,14 @@ def _label(value: Any, text: bool, n_classes: int | None, class_names: tuple[str
     if is_gone(value) or (isinstance(value, float) and value != value):
         return GONE
     if isinstance(value, str):
+        word = value.strip().lower()
+        if n_classes is None and word in words:
+            return words[word]
         if not text:
             return BAD
-        word = value.strip().lower()
         if word in MISSING:
             return GONE
-        if n_classes is None:
-            return TRUTH.get(word, _whole(number(value), 1))
-        return _whole(number(value), n_classes - 1)
+        return _whole(number(value), 1 if n_classes is None else n_classes - 1)
     if isinstance(value, bool | np.bool_):
         return int(value) if n_classes in (None, 2) else BAD
     return _whole(value, 1 if n_classes is None else n_classes - 1)

@@ -10,15 +10,24 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from epimeter.errors import ReadError
-from epimeter.readers.wording import clean, listed, shown
+from epimeter.kinds import Kind
+from epimeter.readers.forecast import (
+    CONFIDENCE,
+    EVENT,
+    LISTS,
+    RIGHT,
+    TRUTH,
+    Choice,
+    described,
+    outcome_column,
+    predicted_column,
+    vector_kind,
+)
+from epimeter.readers.wording import clean, listed, shown, word_of
 
-CONFIDENCE = ("confidence", "conf", "p", "prob", "probability", "score", "y_prob", "y_pred_proba")
-LISTS = (*CONFIDENCE, "probabilities", "probs", "class_probabilities")
-WAS_RIGHT = ("correct", "is_correct")
-TRUE_CLASS = ("label", "labels", "y", "y_true", "target", "targets", "outcome", "true_label")
 FURTHER = {
     "unknown": ("unknown", "is_unknown"),
     "timestamp": ("timestamp", "time", "date"),
@@ -34,9 +43,11 @@ FURTHER = {
 }
 """Roles that are no part of every table, with the names that say them."""
 
-ROLES = ("confidence", "probabilities", "label", *FURTHER)
+ROLES = ("confidence", "probability", "probabilities", "label", "correct", "prediction", *FURTHER)
 NUMBERED = ("p", "prob", "class")
-NAMED = ("proba", "probability")
+NAMED = ("p", "prob", "proba", "probability")
+NO_CLASSES = ("p_value", "p_values")
+"""Names that begin like a class's probability and are none."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +62,25 @@ class Roles:
         Names of the classes as the columns' suffixes say them; None for a vector or a column of lists.
     given
         Roles the caller named: their faults are refused where a column found by name is only left out.
+    kind
+        What the forecast is.
+    compared
+        Whether right and wrong are found by comparing `prediction` and `label`.
+    positive
+        The label that is outcome 1, where the caller said one.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     class_names: tuple[str, ...] | None = None
     given: frozenset[str] = frozenset()
+    kind: Kind = field(kw_only=True)
+    compared: bool = False
+    positive: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of how the columns were read."""
+        return described(self.columns, self.compared)
 
     @property
     def wanted(self) -> list[str]:
@@ -71,35 +96,35 @@ class Roles:
 
 
 def detect(
-    names: Sequence[str], given: Mapping[str, str] | None, source: str, lists: Container[str] = frozenset()
+    names: Sequence[str], given: Choice | Mapping[str, str] | None, source: str, lists: Container[str] = frozenset()
 ) -> Roles:
-    """Find the column of every role.
+    """Find the column of every role, and the kind of forecast they make.
 
     Parameters
     ----------
     names
         The columns of the source.
     given
-        What the caller said: role to column; "" leaves a role out.
+        What the caller said: role to column ("" leaves a role out), or a `Choice` that says the kind too.
     source
         The source's name, for messages.
     lists
         Columns that hold a list a row.
     """
-    said = _said(names, given or {}, source)
-    columns: dict[str, tuple[str, ...]] = {}
+    choice = Choice.of(given)
+    said = _said(names, choice.columns, source)
     by_word: dict[str, list[str]] = {}
     for name in names:
-        by_word.setdefault(_word(name), []).append(name)
-    role, chosen, class_names = _prediction(names, by_word, said, source, lists)
-    columns[role] = chosen
-    columns["label"] = _label(role, by_word, said, names, source)
+        by_word.setdefault(word_of(name), []).append(name)
+    role, chosen, class_names = _prediction(names, by_word, said, source, lists, choice)
+    columns, kind, compared = _outcome(role, chosen, by_word, said, choice.kind, names, source)
     for role, words in FURTHER.items():
         if role in said:
             if said[role]:
                 columns[role] = said[role]
             continue
-        found = _named(words, by_word)
+        taken = {name for chosen in columns.values() for name in chosen}
+        found = [name for name in _named(words, by_word) if name not in taken]
         if role == "features":
             found = [name for name in found if name in lists]
             family = tuple(name for word, alike in by_word.items() if word.startswith("feature_") for name in alike)
@@ -113,12 +138,9 @@ def detect(
         if found:
             columns[role] = (found[0],)
     _refuse_doubles(names, columns, source)
-    return Roles(columns, class_names, frozenset(said))
-
-
-def _word(name: str) -> str:
-    word = name.strip().lower()
-    return word.replace(" ", "_").replace("-", "_") if " " in word or "-" in word else word
+    if choice.classes is not None:
+        class_names = _ordered_classes(choice.classes, columns, source)
+    return Roles(columns, class_names, frozenset(said), compared, choice.positive, kind=kind)
 
 
 def _named(words: Iterable[str], by_word: Mapping[str, list[str]]) -> list[str]:
@@ -129,23 +151,24 @@ def _said(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[s
     """What the caller said, each name looked up in the source."""
     said: dict[str, tuple[str, ...]] = {}
     for key, wanted in given.items():
-        role = "label" if key == "correct" else key
+        role = key
         if role not in ROLES:
-            raise ReadError(
-                f"no role is called {shown(key)}; the roles are {', '.join(('correct', *ROLES))}", field=key
-            )
-        if role in said:
-            raise ReadError("correct and label are one role; name its column once", field=key)
+            raise ReadError(f"no role is called {shown(key)}; the roles are {', '.join(ROLES)}", field=key)
         if not wanted:
-            if role in ("confidence", "probabilities", "label"):
+            if role in ("confidence", "probability", "probabilities", "label", "correct"):
                 raise ReadError(f"the column of {key} must be named; got an empty name", field=key)
             said[role] = ()
         elif role in ("probabilities", "features", "slice"):
             said[role] = _several(names, wanted, key, source)
         else:
             said[role] = (_one(names, wanted, key, source),)
-    if "confidence" in said and "probabilities" in said:
-        raise ReadError("confidence and probabilities cannot both be read; name the column of one of them")
+    several = [role for role in ("confidence", "probability", "probabilities") if role in said]
+    if len(several) > 1:
+        raise ReadError(f"{several[0]} and {several[1]} cannot both be read; name the column of one of them")
+    if "label" in said and "correct" in said and "prediction" not in said:
+        raise ReadError(
+            "correct and label cannot both say the outcome; name the column of one of them", field="correct"
+        )
     return said
 
 
@@ -153,7 +176,7 @@ def _one(names: Sequence[str], wanted: str, role: str, source: str) -> str:
     """The column of that name, exactly or but for its case."""
     if wanted in names:
         return wanted
-    alike = [name for name in names if _word(name) == _word(wanted)]
+    alike = [name for name in names if word_of(name) == word_of(wanted)]
     if len(alike) == 1:
         return alike[0]
     if alike:
@@ -172,7 +195,8 @@ def _several(names: Sequence[str], wanted: str, role: str, source: str) -> tuple
         return (wanted,)
     if "," in wanted:
         return tuple(_one(names, part.strip(), role, source) for part in wanted.split(","))
-    family = tuple(name for name in names if _word(name).startswith(_word(wanted)) and _word(name) != _word(wanted))
+    begins = word_of(wanted)
+    family = tuple(name for name in names if word_of(name).startswith(begins) and word_of(name) != begins)
     if family and wanted.endswith(("_", "-", ".")):
         numbers = [name.strip()[len(wanted.strip()) :] for name in family]
         if all(number.isdecimal() for number in numbers):
@@ -187,11 +211,12 @@ def _prediction(
     said: Mapping[str, tuple[str, ...]],
     source: str,
     lists: Container[str],
+    choice: Choice,
 ) -> tuple[str, tuple[str, ...], tuple[str, ...] | None]:
     """The role (confidence or probabilities), its columns, and the classes' names."""
-    if "confidence" in said:
-        role = "probabilities" if said["confidence"][0] in lists else "confidence"
-        return role, said["confidence"], None
+    for role in ("confidence", "probability"):
+        if role in said:
+            return "probabilities" if said[role][0] in lists else "confidence", said[role], None
     if "probabilities" in said:
         chosen = said["probabilities"]
         if len(chosen) == 1 and chosen[0] not in lists:
@@ -201,9 +226,19 @@ def _prediction(
                 field="probabilities",
             )
         return "probabilities", chosen, _suffixes(chosen)
-    single = [name for name in _named(CONFIDENCE, by_word) if name not in lists]
-    nested = [name for name in _named(LISTS, by_word) if name in lists]
     families, broken = _families(by_word)
+    if choice.classes is not None:
+        families = _class_columns(names, choice.classes) or families
+    members = {name for family in families.values() for name in family}
+    confident = [name for name in _named(CONFIDENCE, by_word) if name not in lists]
+    likely = [name for name in _named(EVENT, by_word) if name not in lists and name not in members]
+    # A file may hold a probability and a confidence: the kind that was said decides between them.
+    single = {"answer": confident or likely, "event": likely or confident, "classes": []}.get(
+        str(choice.kind), confident + likely
+    )
+    nested = [name for name in _named(LISTS, by_word) if name in lists]
+    if choice.kind in ("event", "answer") and single:
+        nested, families = [], {}
     candidates = single + nested + [f"{family[0]} … {family[-1]}" for family in families.values()]
     if len(candidates) > 1:
         raise _ambiguous("confidence", candidates, source, prefix=next(iter(families), None))
@@ -220,6 +255,17 @@ def _prediction(
             f"One probability a row? Use --column confidence={clean(broken[-1])}",
             field="probabilities",
         )
+    if choice.classes is not None:
+        raise ReadError(
+            f"every class must have a column; {source} has none for {listed(choice.classes)}, its columns are {listed(names)}",
+            field="classes",
+        )
+    if choice.kind == "classes":
+        raise ReadError(
+            f"kind classes needs one probability column a class; {source} has {listed(names)}. Name them with "
+            "--column probabilities=A,B,C",
+            field="kind",
+        )
     raise _absent("confidence", names, source)
 
 
@@ -233,7 +279,7 @@ def _families(by_word: Mapping[str, list[str]]) -> tuple[dict[str, tuple[str, ..
             continue
         if prefix in NUMBERED and suffix.isdecimal():
             numbered.setdefault(prefix, {})[int(suffix)] = alike[0]
-        elif prefix in NAMED:
+        elif prefix in NAMED and word not in NO_CLASSES:
             named.setdefault(prefix, []).extend(alike)
     families: dict[str, tuple[str, ...]] = {}
     broken: list[str] = []
@@ -243,9 +289,9 @@ def _families(by_word: Mapping[str, list[str]]) -> tuple[dict[str, tuple[str, ..
         else:
             broken = list(members.values())
     for prefix, family in named.items():
-        if len(family) > 1:
+        if len(family) > 1 and f"{prefix}_" not in families:
             families[f"{prefix}_"] = _in_order(family)
-        else:
+        elif prefix not in NUMBERED:
             broken = family
     return families, broken
 
@@ -262,36 +308,98 @@ def _suffixes(family: tuple[str, ...]) -> tuple[str, ...] | None:
     """Class names: what the columns do not have in common at their beginning, up to an underscore."""
     if len(family) == 1:
         return None
-    heads = {_word(name).partition("_")[0] for name in family}
-    if len(heads) == 1 and all("_" in _word(name) for name in family):
+    heads = {word_of(name).partition("_")[0] for name in family}
+    if len(heads) == 1 and all("_" in word_of(name) for name in family):
         return tuple(name.strip()[len(next(iter(heads))) + 1 :] for name in family)
     return tuple(name.strip() for name in family)
 
 
-def _label(
+def _outcome(
     role: str,
+    chosen: tuple[str, ...],
     by_word: Mapping[str, list[str]],
     said: Mapping[str, tuple[str, ...]],
+    kind: str | None,
     names: Sequence[str],
     source: str,
-) -> tuple[str, ...]:
-    """The column of the outcome: was it right or which class, beside a vector; the class, beside a matrix."""
-    if "label" in said:
-        return said["label"]
-    classes = _named(TRUE_CLASS, by_word)
-    right = _named(WAS_RIGHT, by_word)
-    found = classes if role == "probabilities" else right + classes
+) -> tuple[dict[str, tuple[str, ...]], Kind, bool]:
+    """The columns of forecast, outcome and prediction, the kind they make, and whether right is found by comparison."""
+    truths, rights = _named(TRUTH, by_word), _named(RIGHT, by_word)
+    if role == "probabilities":
+        if kind in ("event", "answer"):
+            raise ReadError(
+                f"kind {kind} needs one number a row; {source} has one probability a class, {clean(chosen[0])} … "
+                f"{clean(chosen[-1])}. Leave --kind out, or name the column with --column confidence=NAME",
+                field="kind",
+            )
+        found = list(said.get("label") or truths)
+        if len(found) > 1:
+            raise _ambiguous("label", found, source)
+        if found:
+            return {role: chosen, "label": (found[0],)}, "classes", False
+        right = list(said.get("correct") or rights)
+        if right:
+            raise ReadError(
+                f"class probabilities need the true class of each row; {source} has only {shown(right[0])}. "
+                "Add a column `label`, or use --column confidence=NAME with one probability a row",
+                field="label",
+            )
+        raise _absent("label", names, source)
+    called = next((name for name in ("confidence", "probability") if name in said), None)
+    event = called == "probability" or word_of(chosen[0]) in EVENT
+    if "correct" in said:
+        found, right_said = [said["correct"][0]], True
+    elif "label" in said:
+        found, right_said = [said["label"][0]], False
+    else:
+        found, right_said = outcome_column(kind, event, truths, rights)
     if len(found) > 1:
-        raise _ambiguous("correct" if role == "confidence" else "label", found, source)
-    if found:
-        return (found[0],)
-    if right:
+        raise _ambiguous("correct" if right_said else "label", found, source)
+    if not found:
+        raise _absent("label" if event else "correct", names, source)
+    taken = {chosen[0], found[0]}
+    if "prediction" in said:
+        predicted = said["prediction"][0] if said["prediction"] else None
+    else:
+        predicted = None if right_said or (event and kind != "answer") else predicted_column(by_word, source, taken)
+    settled, compared = vector_kind(
+        chosen[0], found[0], event=event, right=right_said, predicted=predicted, said=kind, source=source
+    )
+    if "prediction" in said and predicted is not None and not compared:
         raise ReadError(
-            f"class probabilities need the true class of each row; {source} has only {shown(right[0])}. "
-            "Add a column `label`, or use --column confidence=NAME with one probability a row",
-            field="label",
+            f"a prediction is compared with a label beside a confidence; {source} is read as {settled} with the outcome "
+            f"{shown(found[0])}. Leave --column prediction out, or say --kind answer",
+            field="prediction",
         )
-    raise _absent("correct" if role == "confidence" else "label", names, source)
+    columns = {role: chosen, "label": (found[0],)}
+    return (columns | {"prediction": (str(predicted),)} if compared else columns), settled, compared
+
+
+def _class_columns(names: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
+    """Columns called as the classes are, bare (`cat`, `dog`) or with a beginning of their own (`p_cat`, `p_dog`)."""
+    if classes is None:
+        return {}
+    for beginning in ("", *dict.fromkeys(f"{word_of(name).partition('_')[0]}_" for name in names if "_" in name)):
+        family = tuple(
+            next((name for name in names if word_of(name) == word_of(f"{beginning}{one}")), "") for one in classes
+        )
+        if all(family):
+            return {beginning: family}
+    return {}
+
+
+def _ordered_classes(classes: tuple[str, ...], columns: Mapping[str, tuple[str, ...]], source: str) -> tuple[str, ...]:
+    """The classes as the caller named them, one a column."""
+    chosen = columns.get("probabilities", ())
+    if not chosen:
+        raise ReadError(f"classes need one probability column each; {source} has none", field="classes")
+    if len(chosen) > 1 and len(chosen) != len(classes):
+        raise ReadError(
+            f"classes must be one a column; {source} has {len(chosen)} columns of probabilities and {len(classes)} classes "
+            f"were named, {listed(classes)}",
+            field="classes",
+        )
+    return classes
 
 
 def _ambiguous(role: str, found: Sequence[str], source: str, prefix: str | None = None) -> ReadError:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.kinds import Kind
+
 Numbering = Literal["line", "row"]
 
 
@@ -21,6 +23,11 @@ class Table:
     ----------
     source
         The file's name, `standard input`, or what kind of frame it was; for messages.
+    kind
+        What the forecast is: the probability of outcome 1 (event), the confidence in an answer that `label` says was right
+        (answer), or one probability a class (classes).
+    positive
+        The label that is outcome 1, where the caller said one.
     label
         0 or 1 (uint8) beside a confidence, class number (int64) beside class probabilities.
     confidence, probabilities
@@ -52,6 +59,8 @@ class Table:
     """
 
     source: str
+    kind: Kind
+    positive: str | None = None
     label: NDArray[Any]
     confidence: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None

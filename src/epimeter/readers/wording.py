@@ -22,6 +22,12 @@ def clean(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def word_of(name: str) -> str:
+    """A name as it is compared: without regard to case, spaces and hyphens."""
+    word = name.strip().lower()
+    return word.replace(" ", "_").replace("-", "_") if " " in word or "-" in word else word
+
+
 def listed(names: Sequence[str], last: str | None = None) -> str:
     """A few names in a row; how many more there are, if there are."""
     short = [clean(name) for name in names[:MOST]]

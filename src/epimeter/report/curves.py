@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from epimeter.draw.bands import clopper_pearson
 from epimeter.draw.bins import reliability_curve
+from epimeter.kinds import Kind
 from epimeter.results import BinTable
 from epimeter.summaries import Bins
 from epimeter.views import Binary, View
@@ -31,16 +32,18 @@ class Reliability:
     low: Floats
     high: Floats
     """Interval of the frequency of each bin, 95 %; NaN where none can be known."""
+    kind: Kind
+    """What was stated."""
     interval: str
     """How the intervals were found, in words."""
 
     @classmethod
-    def of_bins(cls, count: NDArray[np.int64], confidence: Floats, frequency: Floats) -> Reliability:
+    def of_bins(cls, count: NDArray[np.int64], confidence: Floats, frequency: Floats, kind: Kind) -> Reliability:
         """The diagram of equal-width bins, from what a document remembers of them."""
-        return cls.of_table(BinTable(None, count, confidence, frequency))
+        return cls.of_table(BinTable(None, count, confidence, frequency), kind)
 
     @classmethod
-    def of_table(cls, table: BinTable) -> Reliability:
+    def of_table(cls, table: BinTable, kind: Kind) -> Reliability:
         """The diagram of the bins that a report remembers."""
         count = table.count
         hits = np.nan_to_num(table.frequency) * count
@@ -55,17 +58,18 @@ class Reliability:
             frequency=table.frequency,
             low=low if whole else nothing,
             high=high if whole else nothing,
+            kind=kind,
             interval="exact binomial, 95 %" if whole else "not known once weighted rows are gone",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(Reliability):
-    """What the figures of a report show."""
+    """What the figures of a report show: the forecast as it was stated, and the answers that follow from it."""
 
     right: Floats
     wrong: Floats
-    """Rows of each of twenty bins of confidence that were right, and that were wrong."""
+    """Answers of each of twenty bins of confidence that were right, and that were wrong."""
     share: Floats
     difference: Floats
     """Cumulative differences: share of the rows, from low to high confidence, and summed outcome minus confidence over N."""
@@ -73,25 +77,25 @@ class Curves(Reliability):
     """Two standard deviations of the last cumulative difference, were the system calibrated."""
     coverage: Floats
     risk: Floats
-    """Share of rows answered, most confident first, and share of these that are wrong."""
+    """Share of rows answered, most confident first, and share of these answers that are wrong."""
 
 
 def curves(view: View, diagram: Bins | None = None) -> Curves:
-    """The curves of a view, read as confidence and whether it was right; every row counts by its weight.
+    """The curves of a view; right and wrong are those of its answers. Every row counts by its weight.
 
     `diagram` says in which bins the reliability diagram is drawn: ten of equal width unless told.
     """
     shown = diagram or Bins(10)
     told = reliability_curve(view, bins=shown.bins, binning=shown.binning, level=LEVEL)
-    event = view.event
+    event, answer = view.event, view.answer
     true, prob, weight = _sorted(event)
     total = float(weight.sum())
-    fine = Bins(20).of(event)
+    fine = Bins(20).of(answer)
     right = fine.true.floats()
     grown = np.concatenate([[0.0], np.cumsum(weight * (true - prob))]) / total
     passed = np.concatenate([[0.0], np.cumsum(weight)]) / total
     place = np.unique(np.rint(np.linspace(0, len(prob), min(POINTS, len(prob)) + 1)).astype(int))
-    coverage, risk = _risk(true, prob, weight)
+    coverage, risk = _risk(*(_sorted(answer) if answer is not event else (true, prob, weight)))
     return Curves(
         edges=told.edges,
         count=told.count,
@@ -99,6 +103,7 @@ def curves(view: View, diagram: Bins | None = None) -> Curves:
         frequency=told.frequency,
         low=told.low,
         high=told.high,
+        kind=view.kind,
         interval="exact binomial, 95 %" if view.weight is None else "Wilson's with effective rows, 95 %",
         right=right,
         wrong=np.maximum(fine.size - right, 0.0),

@@ -44,23 +44,24 @@ def evaluate_detections(
     matched = find("match_detections")(*found.columns, **_own(find("match_detections"), choices))
     if len(matched.kept) == 0:
         raise InputError("no detection is left to measure; lower score_threshold", field="score_threshold")
-    event = view(matched.correct, found.score[matched.kept])
+    event = view(matched.correct, found.score[matched.kept], kind="answer")
     table = bin_table(Bins(10).of(event))
     assert table is not None
+    threshold = _own(find("match_detections"), choices).get("iou_threshold", 0.5)
+    matching = f"a detection counts as right where it matches an object at IOU >= {threshold:g}"
     cautions = [f"{found.crowds:,} crowd annotations were left out"] if found.crowds else []
     if matched.fn:
         cautions.append(f"{matched.fn:,} of {matched.tp + matched.fn:,} objects were found by no detection")
     return Report(
         n_rows=event.n_rows,
         n_classes=2,
-        kind="detections, matched at IOU >= "
-        + f"{_own(find('match_detections'), choices).get('iou_threshold', 0.5):g}",
+        kind="answer",
         base_rate=float(event.true.mean()),
         mean_confidence=float(event.prob.mean()),
         measurements=made,
         cautions=tuple(cautions),
         bins=table,
-        source={"name": results, "columns": {"truth": truth}},
+        source={"name": results, "columns": {"truth": truth}, "notes": [matching]},
         version=epimeter.__version__,
     )
 

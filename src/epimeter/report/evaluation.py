@@ -56,9 +56,12 @@ PATIENCE = 5_000
 
 
 def evaluate(
-    y_true: Any,
-    y_prob: Any,
+    y_true: Any = None,
+    y_prob: Any = None,
     *,
+    correct: Any = None,
+    confidence: Any = None,
+    kind: str | None = None,
     metrics: str | Iterable[str] | None = None,
     sample_weight: Any = None,
     features: Any = None,
@@ -79,7 +82,11 @@ def evaluate(
     y_true
         What came true: 0/1 or booleans beside a vector, class numbers beside a matrix.
     y_prob
-        What was said: the probability of outcome 1 (or the confidence), or one column a class.
+        What was said: the probability of outcome 1, or one column a class.
+    correct, confidence
+        In place of both: whether each answer was right, and the confidence that was stated in it.
+    kind
+        ``event``, ``answer`` or ``classes``, to say outright what the two columns are.
     metrics
         Names of metrics, ``"all"`` for every one that the data allow; None for the headlines.
     sample_weight, features, groups
@@ -101,7 +108,8 @@ def evaluate(
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
     """
-    given = view(y_true, y_prob, sample_weight=sample_weight, features=features, groups=groups)
+    y_true, y_prob, kind = _forecast(y_true, y_prob, correct, confidence, kind)
+    given = view(y_true, y_prob, kind=kind, sample_weight=sample_weight, features=features, groups=groups)
     everything = metrics == "all"
     named = _chosen(metrics, given)
     _check_choices(named, choices)
@@ -133,7 +141,7 @@ def evaluate(
     return Report(
         n_rows=given.n_rows,
         n_classes=given.n_classes,
-        kind="class probabilities" if isinstance(given, Multiclass) else "one probability a row",
+        kind=given.kind,
         base_rate=float(event.true.sum().floats() / event.n),
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
@@ -145,6 +153,22 @@ def evaluate(
         source=dict(source or {}),
         version=epimeter.__version__,
     )
+
+
+def _forecast(y_true: Any, y_prob: Any, correct: Any, confidence: Any, kind: str | None) -> tuple[Any, Any, str | None]:
+    """Outcomes, forecast and kind, however the caller named them."""
+    if correct is None and confidence is None:
+        if y_true is None or y_prob is None:
+            raise InputError("evaluate takes y_true and y_prob, or correct= and confidence=; one of the two is missing")
+        return y_true, y_prob, kind
+    if y_true is not None or y_prob is not None or correct is None or confidence is None:
+        raise InputError("evaluate takes y_true and y_prob, or correct= and confidence=, not parts of both")
+    if kind not in (None, "answer"):
+        raise InputError(
+            f"correct and confidence are of kind answer; got kind={kind!r:.40}. Events are y_true and y_prob",
+            field="kind",
+        )
+    return correct, confidence, "answer"
 
 
 def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> Measurement:
@@ -180,7 +204,8 @@ def convention(metric: Metric[Any], recipe: Recipe) -> str:
         "area": "equal area, ties never cut",
     }.get(str(cut), "")
     meaning = {
-        "event": "a vector is the probability of outcome 1, a matrix its top label",
+        "event": "one number a row as it stands, a matrix by its top label",
+        "answer": "read as answers: events and classes by their top label",
         "classes": "every class against the rest",
         "given": "full class probabilities",
     }[recipe.reading]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from epimeter.documents.sections import Grid, Picture
+from epimeter.kinds import WORDING
 from epimeter.report.curves import Curves, Reliability
 from epimeter.report.svg import Board
 
@@ -47,9 +48,8 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
         rows.append((name, f"{int(count):,}", f"{said:.3f}", f"{seen:.3f}", spread))
     for tick in TENTHS:
         board.word(board.x(tick), board.height - 8, f"{tick:g}")
-    board.word(
-        board.width - board.right, board.height - 74, "confidence said, rows in each bin", anchor="end", colour="ink"
-    )
+    stated = WORDING[data.kind].said
+    board.word(board.width - board.right, board.height - 74, f"{stated}; rows in each bin", anchor="end", colour="ink")
     filled = [i for i, count in enumerate(data.count) if count]
     worst = max(filled, key=lambda i: abs(data.frequency[i] - data.confidence[i]))
     alt = (
@@ -67,19 +67,20 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
 
 
 def cumulative(data: Curves, *, for_print: bool = False) -> Picture:
-    """Outcome minus confidence, summed from low to high confidence: a slope is a miscalibration."""
+    """Outcome minus what was stated for it, summed from low to high: a slope is a miscalibration."""
     reach = max(float(abs(data.difference).max()), data.band, 1e-6) * 1.1
     board = Board(420, 260, top=22, left=56, up=(-reach, reach), for_print=for_print)
     ticks = (-reach / 1.1, 0.0, reach / 1.1)
     board.bar(0, 1, -data.band, data.band, "line", 0.5)
-    board.axes((0, 0.25, 0.5, 0.75, 1), ticks, "share of rows, from low to high confidence", "summed difference",
+    board.axes((0, 0.25, 0.5, 0.75, 1), ticks, "share of rows, from low to high", "summed difference",
                percent, lambda v: f"{v:.3g}")  # fmt: skip
     board.line(zip(data.share, data.difference, strict=True), "accent", 2)
     last = float(data.difference[-1])
+    words = WORDING[data.kind]
+    tendency = (words.too_little if last > 0 else words.too_much).format(f"{100 * abs(last):.2f}")
     far = int(abs(data.difference).argmax())
     alt = (
-        f"Cumulative differences end at {last:+.4f}: on the whole the system is "
-        f"{'under' if last > 0 else 'over'}-confident by {abs(last):.4f}. The farthest point from 0 is "
+        f"Cumulative differences end at {last:+.4f}: on the whole the system {tendency}. The farthest point from 0 is "
         f"{float(data.difference[far]):+.4f} at {data.share[far]:.0%} of the rows; a calibrated system would end within "
         f"{data.band:.4f} of 0 in 95 of 100 cases."
     )
@@ -94,6 +95,11 @@ def cumulative(data: Curves, *, for_print: bool = False) -> Picture:
         frozenset({0, 1}),
     )
     return Picture("Cumulative differences", alt, board.svg(alt), twin)
+
+
+def _by_top_label(data: Curves) -> str:
+    """Whose answers these are, where the forecast itself gave none."""
+    return {"event": " (answer 1 where p >= 0.5)", "classes": " (top label)"}.get(data.kind, "")
 
 
 def histogram(data: Curves, *, for_print: bool = False) -> Picture:
@@ -111,7 +117,8 @@ def histogram(data: Curves, *, for_print: bool = False) -> Picture:
         rows.append((f"{start:.2f} to {end:.2f}", f"{right:,.10g}", f"{wrong:,.10g}"))
     wrong_total, sure_wrong = float(data.wrong.sum()), float(data.wrong[bins * 7 // 10 :].sum())
     alt = (
-        f"Confidence by correctness: {float(data.right.sum()):,.10g} right and {wrong_total:,.10g} wrong answers; "
+        f"Confidence by correctness{_by_top_label(data)}: {float(data.right.sum()):,.10g} right and "
+        f"{wrong_total:,.10g} wrong answers; "
         f"{sure_wrong:,.10g} wrong answers were given with a confidence of at least 0.7."
     )
     twin = Grid("Rows by confidence", ("confidence", "right", "wrong"), tuple(rows), frozenset({1, 2}))
@@ -128,7 +135,7 @@ def risk_coverage(data: Curves, *, for_print: bool = False) -> Picture:
     board.line(zip(data.coverage, data.risk, strict=True), "accent", 2)
     half = int(abs(data.coverage - 0.5).argmin())
     alt = (
-        f"Risk against coverage: of all answers {float(data.risk[-1]):.1%} are wrong, of the surest "
+        f"Risk against coverage{_by_top_label(data)}: of all answers {float(data.risk[-1]):.1%} are wrong, of the surest "
         f"{float(data.coverage[half]):.0%} it is {float(data.risk[half]):.1%}."
     )
     step = max(1, len(data.coverage) // 20)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from epimeter.kinds import WORDING
 from epimeter.summaries import Bins
 from epimeter.summaries.cuts import Cut
 from epimeter.views import View
@@ -54,7 +55,7 @@ def curves_of(report: Report) -> Curves | Reliability:
 
     if report.rows is not None and report.rows.view is not None:
         return curves(report.rows.view, report.rows.diagram)
-    return Reliability.of_table(report.bins)
+    return Reliability.of_table(report.bins, report.kind)
 
 
 def reliability_of(report: Report, ax: Any = None) -> Any:
@@ -74,10 +75,9 @@ def _remembered(table: BinTable, report: Report) -> ReliabilityCurve:
     from epimeter.draw.bins import ReliabilityCurve
     from epimeter.report.curves import Reliability
 
-    known = Reliability.of_table(table)
+    known = Reliability.of_table(table, report.kind)
     filled = table.count > 0
     gap = np.abs(table.confidence - table.frequency)[filled]
-    top = report.n_classes > 2
     return ReliabilityCurve(
         n_rows=report.n_rows,
         metric="ece",
@@ -94,7 +94,7 @@ def _remembered(table: BinTable, report: Report) -> ReliabilityCurve:
         interval=known.interval,
         cell_edges=known.edges,
         cell_rows=table.count.astype(np.float64),
-        said="confidence in the top label" if top else "stated probability",
-        outcome="share that was right" if top else "share that came true",
+        said=WORDING[report.kind].said,
+        outcome=f"share of rows: {WORDING[report.kind].seen}",
         weighted=False,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document
 from epimeter.errors import EpimeterError, UndefinedMetricError
+from epimeter.kinds import WORDING, Kind
 from epimeter.results import BinTable, Interval, plain
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ class Report(Held, Mapping[str, Measurement]):
     n_units: int | None = None
     """Independent units: rows, or groups of rows that are repeats of one question."""
     n_classes: int
-    kind: str
-    """What the rows are: events with one probability, or classes reduced to their top label where a metric asks."""
+    kind: Kind
+    """What each row states: the probability of an event, the confidence in an answer, or one probability a class."""
     base_rate: float
-    """Share of outcomes that are 1 (that were right, for a matrix)."""
+    """Share of outcomes that are 1, for events; share of answers or top labels that were right."""
     mean_confidence: float
     measurements: tuple[Measurement, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -174,6 +175,7 @@ class Report(Held, Mapping[str, Measurement]):
             "n_units": self.n_rows if self.n_units is None else self.n_units,
             "n_classes": self.n_classes,
             "kind": self.kind,
+            "states": WORDING[self.kind].what,
             "base_rate": plain(self.base_rate),
             "mean_confidence": plain(self.mean_confidence),
             "measurements": [measurement.to_dict() for measurement in self.measurements],

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from epimeter.card import find
 from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
+from epimeter.kinds import WORDING
 from epimeter.report import figures
 from epimeter.report.curves import Curves, Reliability
 from epimeter.report.kept import curves_of
 from epimeter.report.measurement import Report
-from epimeter.report.text import READS, shown
+from epimeter.report.text import READS, sentence, shown
 
 
 def pictures(data: Curves | Reliability, *, for_print: bool = False) -> Section:
@@ -32,8 +33,6 @@ def document(
     title: str = "Calibration report",
 ) -> Document:
     """The report as a document; with its figures, unless those before it hold them already."""
-    gap = report.mean_confidence - report.base_rate
-    verdict = "as sure as it is right" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident"
     sections = [*before]
     if drawn:
         sections.append(pictures(curves_of(report), for_print=for_print))
@@ -46,10 +45,7 @@ def document(
         Section(
             "Measurements",
             (
-                Paragraph(
-                    f"Said {report.mean_confidence:.1%} on average, came true {report.base_rate:.1%}: {verdict}, by "
-                    f"{abs(gap) * 100:.1f} points."
-                ),
+                Paragraph(sentence(report)),
                 Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1})),
             ),
         )
@@ -60,5 +56,5 @@ def document(
         reasons = tuple(f"{name}: {reason}" for name, reason in report.left_out.items())
         sections.append(Section("Not measured", (Items(reasons),)))
     name = str(report.source.get("name", ""))
-    parts = (f"epimeter {report.version}", name, f"{report.n_rows:,} rows", report.kind)
+    parts = (f"epimeter {report.version}", name, f"{report.n_rows:,} rows", WORDING[report.kind].what)
     return Document(title, " · ".join(part for part in parts if part), tuple(sections))

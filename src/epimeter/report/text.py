@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from epimeter.card import find
+from epimeter.kinds import WORDING
 from epimeter.report.diagram import diagram
 from epimeter.report.measurement import Measurement, Report
 
@@ -16,7 +17,7 @@ def text(report: Report) -> str:
     """The whole report for a terminal."""
     parts = [
         _head(report),
-        _sentence(report),
+        sentence(report),
         "\n".join(_table(report)),
         "Said against seen (● bin, · perfect, below: where the rows are)\n\n" + "\n".join(diagram(report.bins)),
     ]
@@ -36,20 +37,21 @@ def _head(report: Report) -> str:
     rows = f"{report.n_rows:,} row{'s' if report.n_rows != 1 else ''}"
     if report.n_units is not None and report.n_units != report.n_rows:
         rows += f" of {report.n_units:,} independent units"
-    what = f"{report.n_classes} classes, top label" if report.kind == "class probabilities" else report.kind
+    what = WORDING[report.kind].what
     used = report.source.get("columns")
     columns = ", ".join(f"{role} = {column}" for role, column in used.items()) if isinstance(used, dict) else ""
     return " · ".join(part for part in (f"epimeter {report.version}", name, rows, what, columns) if part)
 
 
-def _sentence(report: Report) -> str:
+def sentence(report: Report) -> str:
+    """What was said and what came true, on average."""
     gap = report.mean_confidence - report.base_rate
-    verdict = (
-        "as sure as it is right, on average"
-        if abs(gap) < 0.005
-        else f"{'over' if gap > 0 else 'under'}-confident by {abs(gap) * 100:.1f} points, on average"
+    words = WORDING[report.kind]
+    points = f"{abs(gap) * 100:.1f}"
+    return (
+        f"Said {report.mean_confidence:.1%}, came true {report.base_rate:.1%}: on average it "
+        f"{(words.too_much if gap > 0 else words.too_little).format(points)}."
     )
-    return f"Said {report.mean_confidence:.1%}, came true {report.base_rate:.1%}: {verdict}."
 
 
 def _table(report: Report) -> list[str]:

@@ -18,11 +18,12 @@ from epimeter.readers.arrays import codes, one_chunk, values
 from epimeter.readers.assembly import table
 from epimeter.readers.block import Block
 from epimeter.readers.columnar import list_columns
+from epimeter.readers.forecast import Choice
 from epimeter.readers.roles import Roles, detect
 from epimeter.readers.wording import listed, shown
 from epimeter.scale.piece import Coded, Piece, of_table
 
-PREDICTION = ("confidence", "probabilities", "label", "weight")
+PREDICTION = ("confidence", "probabilities", "label", "prediction", "weight")
 FURTHER = {"groups": "group", "features": "features"}
 """What the metrics call a column, and what the readers do."""
 
@@ -48,10 +49,6 @@ class Wanted:
         return list(dict.fromkeys([*self.roles.wanted, *([self.by] if self.by is not None else [])]))
 
     @property
-    def matrix(self) -> bool:
-        return "probabilities" in self.roles.columns
-
-    @property
     def weighted(self) -> bool:
         return "weight" in self.roles.columns
 
@@ -64,7 +61,7 @@ def wanted(
     names: list[str],
     lists: frozenset[str],
     source: str,
-    columns: dict[str, str] | None,
+    columns: Choice,
     by: str | None,
     extra: frozenset[str],
 ) -> Wanted:
@@ -77,9 +74,7 @@ def wanted(
     return Wanted(replace(roles, columns=kept), by)
 
 
-def of_schema(
-    schema: Any, source: str, columns: dict[str, str] | None, by: str | None, extra: frozenset[str]
-) -> Wanted:
+def of_schema(schema: Any, source: str, columns: Choice, by: str | None, extra: frozenset[str]) -> Wanted:
     """The columns of a pass over something with an Arrow schema."""
     return wanted(list(schema.names), list_columns(schema), source, columns, by, extra)
 
@@ -87,12 +82,20 @@ def of_schema(
 def piece_of(batch: Any, columns: Wanted, source: str, first: int, order: int, slices: Any = None) -> Piece:
     """An Arrow batch or table as a piece; `slices` is the slice of all its rows, unless a column says it."""
     found = columns.roles.columns
-    if found.keys() == {"confidence", "label"}:
+    if found.keys() == {"confidence", "label"} and columns.roles.positive is None:
         prob, true = batch.column(found["confidence"][0]), batch.column(found["label"][0])
         straight = straight_prob(prob), straight_label(true)
         if straight[0] is not None and straight[1] is not None:
             coded = slices if columns.by is None else sliced(batch.column(columns.by))
-            return Piece(true=straight[1], prob=straight[0], slices=coded, source=source, first=first, order=order)
+            return Piece(
+                true=straight[1],
+                prob=straight[0],
+                kind=columns.roles.kind,
+                slices=coded,
+                source=source,
+                first=first,
+                order=order,
+            )
     block = Block(
         source=source,
         roles=columns.roles,

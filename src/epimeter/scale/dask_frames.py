@@ -22,7 +22,7 @@ NAME = "the Dask DataFrame"
 def far(frame: Any, ask: Ask) -> Far:
     """The way to the rows of a Dask DataFrame."""
     names = [str(name) for name in frame.columns]
-    columns = wanted(names, _lists(frame), NAME, dict(ask.columns), ask.by, ask.extra)
+    columns = wanted(names, _lists(frame), NAME, ask.columns, ask.by, ask.extra)
     return Far(columns, NAME, lambda plan, tick: run(frame, columns, plan, tick))
 
 

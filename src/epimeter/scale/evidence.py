@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from epimeter.readers import read
+from epimeter.readers import Choice, read
 from epimeter.scale.files import matching
 from epimeter.trust.evidence import Evidence, evidence_of, merged
 
@@ -15,7 +15,7 @@ def gathered(
     files: Iterable[str],
     *,
     at: datetime,
-    columns: Mapping[str, str] | None = None,
+    columns: Choice | Mapping[str, str] | None = None,
     format: str | None = None,
     assume_utc: bool = False,
     done: Callable[[int], None] | None = None,
@@ -35,7 +35,7 @@ def gathered(
     """
     found = []
     for path in matching(files):
-        table = read(path, columns=columns or None, format=format)
+        table = read(path, columns=columns, format=format)
         found.append(evidence_of(table, at=at, assume_utc=assume_utc))
         if done is not None:
             done(table.n_rows)

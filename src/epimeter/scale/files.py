@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from epimeter import __version__
 from epimeter.errors import InputError, MergeError, ReadError
+from epimeter.kinds import Kind
 from epimeter.readers.files import faults_of
 from epimeter.readers.wording import clean, shown
 from epimeter.scale.flat import Numbers, Stack, collapsed
@@ -40,6 +41,8 @@ from epimeter.trust.evidence import Evidence
 
 FORMAT = 2
 SUFFIX = ".epi"
+EARLIER_KIND: Kind = "answer"
+"""What one number a row was taken for, by certificates and words alike, before the kind of forecast was recorded."""
 TOGETHER = 1000
 """Files whose numbers are held at a time."""
 
@@ -140,6 +143,8 @@ def _head(data: bytes) -> Head:
 
     found = msgspec.msgpack.decode(data)
     facts = from_bytes(found["plan"], "its plan")
+    if "matrix" in facts:  # from before the kind of forecast was recorded
+        facts["kind"] = "classes" if facts.pop("matrix") else EARLIER_KIND
     plan = Plan.of(facts.pop("metrics"), facts.pop("choices"), **facts)
     recipes = {identity(recipe): recipe for recipe in plan.streaming}
     for _, _, totals in found["slices"]:
@@ -249,7 +254,7 @@ def _refuse_other_recipes(first: Body, other: Body) -> None:
     here, there = first.head.plan.facts(), other.head.plan.facts()
     differing = [name for name in here if here[name] != there[name]]
     if differing:
-        words = {"choices": "parameters", "by": "slices", "matrix": "kinds of rows", "weighted": "weights"}
+        words = {"choices": "parameters", "by": "slices", "kind": "kinds of forecast", "weighted": "weights"}
         raise MergeError(
             f"{first.name} and {other.name} were summarised by different recipes: their "
             f"{words.get(differing[0], differing[0])} differ. Summarise both with the same options"

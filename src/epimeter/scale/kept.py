@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,12 @@ class Kept:
 
     def add(self, order: int, number: int, rows: View) -> None:
         """Keep a copy of the rows: what they came in may be used again for the next piece."""
-        copied = type(rows)(
-            rows.true.copy(),
-            rows.prob.copy(),
-            None if rows.weight is None else rows.weight.copy(),
-            {name: column.copy() for name, column in rows.columns.items()},
+        copied = replace(
+            rows,
+            true=rows.true.copy(),
+            prob=rows.prob.copy(),
+            weight=None if rows.weight is None else rows.weight.copy(),
+            columns={name: column.copy() for name, column in rows.columns.items()},
         )
         self.runs[number].pieces.append((order, copied))
 

@@ -123,8 +123,13 @@ def _refuse_different(first: Ledger, other: Ledger) -> None:
             f"cannot merge summaries over {first.n_classes} and over {other.n_classes} classes; "
             "all parts must have the same classes"
         )
-    if first.plan.matrix != other.plan.matrix or first.plan.weighted != other.plan.weighted:
-        raise MergeError("cannot merge summaries of different kinds of rows; one has weights or classes, the other not")
+    if first.plan.kind != other.plan.kind:
+        raise MergeError(
+            f"cannot merge summaries of different kinds of forecast; one is of kind {first.plan.kind}, the other of kind "
+            f"{other.plan.kind}"
+        )
+    if first.plan.weighted != other.plan.weighted:
+        raise MergeError("cannot merge summaries of different kinds of rows; one has weights, the other not")
     if first.plan.by != other.plan.by:
         raise MergeError(f"cannot merge summaries sliced by {first.plan.by!r} and by {other.plan.by!r}")
 

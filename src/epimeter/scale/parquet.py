@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import brief, clean
 from epimeter.scale.columns import Wanted, of_schema, piece_of, sliced
 from epimeter.scale.passage import Damaged, Job
@@ -69,7 +70,7 @@ class faults:
             raise Damaged(f"{self.where} is damaged or was cut off ({brief(fault)})") from None
 
 
-def columns_of(files: Sequence[File], columns: dict[str, str] | None, by: str | None, extra: frozenset[str]) -> Wanted:
+def columns_of(files: Sequence[File], columns: Choice, by: str | None, extra: frozenset[str]) -> Wanted:
     """The columns of a pass over several files, which must agree in them."""
     first = files[0]
     found = of_schema(first.schema, first.name, columns, by, extra)
@@ -124,7 +125,7 @@ def decoded(file: File, group: int, columns: Wanted, first: int, order: int) -> 
     What the pages do not say plainly, or not soundly, pyarrow is asked for, from there on: it has the last word.
     """
     done = 0
-    if columns.roles.columns.keys() == {"confidence", "label"} and pages_pay(file):
+    if columns.roles.columns.keys() == {"confidence", "label"} and columns.roles.positive is None and pages_pay(file):
         from epimeter.scale.pages import Broken, NotPlain
 
         try:
@@ -172,7 +173,15 @@ def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> I
             value = next(slices)
             if columns.by is not None and len(value.code) != n_rows:
                 raise pages.NotPlain  # pyarrow cuts batches elsewhere where a dictionary changes
-            yield Piece(true=true, prob=said[:n_rows], slices=value, source=file.name, first=first, order=order)
+            yield Piece(
+                true=true,
+                prob=said[:n_rows],
+                kind=columns.roles.kind,
+                slices=value,
+                source=file.name,
+                first=first,
+                order=order,
+            )
             first, order = first + n_rows, order + n_rows
     finally:
         os.close(handle)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError
+from epimeter.kinds import Kind
 from epimeter.readers.table import Table
 from epimeter.views import View, view
 
@@ -31,6 +32,8 @@ class Piece:
     ----------
     true, prob
         Outcomes (uint8, or class numbers) and probabilities; the tally doubts them.
+    kind
+        What the forecast is.
     slices
         The slice of each row, one slice for all rows (any other value), or None when nothing is sliced.
     source, first
@@ -43,6 +46,7 @@ class Piece:
 
     true: NDArray[Any]
     prob: NDArray[Any]
+    kind: Kind
     weight: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
     features: NDArray[Any] | None = None
@@ -61,7 +65,14 @@ class Piece:
     def view(self) -> View:
         """The rows as a view, doubted; a refusal says where in the source the fault is."""
         try:
-            return view(self.true, self.prob, sample_weight=self.weight, groups=self.groups, features=self.features)
+            return view(
+                self.true,
+                self.prob,
+                kind=self.kind,
+                sample_weight=self.weight,
+                groups=self.groups,
+                features=self.features,
+            )
         except InputError as refusal:
             if refusal.row is None:
                 raise InputError(f"{refusal} ({self.source})", field=refusal.field, count=refusal.count) from None
@@ -95,6 +106,7 @@ def of_table(table: Table, slices: Coded | Any, first: int, order: int, extra: f
     return Piece(
         true=table.label,
         prob=table.y_prob,
+        kind=table.kind,
         weight=table.weight,
         groups=table.group if "groups" in extra else None,
         features=table.features if "features" in extra else None,

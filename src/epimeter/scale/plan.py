@@ -19,6 +19,7 @@ import numpy as np
 
 from epimeter.card import Metric, find
 from epimeter.errors import InputError
+from epimeter.kinds import Kind
 from epimeter.report.evaluation import PATIENCE, _check_choices, _chosen, _plan
 from epimeter.scale.bounds import bounded
 from epimeter.summaries import Bins, Recipe
@@ -40,8 +41,8 @@ class Plan:
     ----------
     names, choices
         The metrics as they were asked for (None: the headlines), and the parameters given to them.
-    matrix, weighted, extra
-        What the rows are: one probability a class; with weights; which further columns (`groups`, `features`).
+    kind, weighted, extra
+        What the rows are: events, answers or classes; with weights; which further columns (`groups`, `features`).
     by
         The column whose values make the slices.
     row_limit, sample, seed
@@ -54,7 +55,7 @@ class Plan:
 
     names: tuple[str, ...] | str | None = None
     choices: Mapping[str, Any] = field(default_factory=dict)
-    matrix: bool = False
+    kind: Kind = "event"
     weighted: bool = False
     extra: tuple[str, ...] = ()
     by: str | None = None
@@ -72,13 +73,13 @@ class Plan:
         metrics: str | Iterable[str] | None,
         choices: Mapping[str, Any],
         *,
-        matrix: bool,
+        kind: Kind,
         weighted: bool,
         **facts: Any,
     ) -> Plan:
         """Settle names and parameters; what cannot be measured on such columns is refused here."""
         names = metrics if metrics is None or metrics == "all" else listed(metrics)
-        probe = _probe(matrix, weighted, facts.get("extra", ()))
+        probe = _probe(kind, weighted, facts.get("extra", ()))
         named = _chosen(names, probe)
         _check_choices(named, choices)
         entries, left_out = _plan(named, probe, choices, names == "all")
@@ -89,12 +90,17 @@ class Plan:
         return cls(
             names=names,
             choices=dict(choices),
-            matrix=matrix,
+            kind=kind,
             weighted=weighted,
             entries=tuple(entries),
             left_out=left_out,
             **facts,
         )
+
+    @property
+    def matrix(self) -> bool:
+        """Whether there is one probability a class."""
+        return self.kind == "classes"
 
     @property
     def streaming(self) -> tuple[Recipe, ...]:
@@ -133,7 +139,7 @@ class Plan:
         return {
             "metrics": self.names,
             "choices": dict(self.choices),
-            "matrix": self.matrix,
+            "kind": self.kind,
             "weighted": self.weighted,
             "extra": self.extra,
             "by": self.by,
@@ -169,13 +175,13 @@ def columns_read(metrics: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(name for card in cards for name in (*card.needs, *card.takes))
 
 
-def _probe(matrix: bool, weighted: bool, extra: Iterable[str]) -> View:
+def _probe(kind: Kind, weighted: bool, extra: Iterable[str]) -> View:
     """A row such as all will be, for the questions that depend on the columns alone."""
     weight = np.ones(1) if weighted else None
     columns = {name: np.zeros(1) for name in extra}
-    if matrix:
+    if kind == "classes":
         return Multiclass(np.zeros(1, np.intp), np.array([[1.0, 0.0]]), weight, columns)
-    return Binary(np.zeros(1, np.uint8), np.zeros(1), weight, columns)
+    return Binary(np.zeros(1, np.uint8), np.zeros(1), weight, columns, kind)
 
 
 def identity(recipe: Recipe) -> str:

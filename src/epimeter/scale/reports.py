@@ -78,7 +78,7 @@ def report(ledger: Ledger, value: Any) -> Report:
     return Report(
         n_rows=share.n_rows,
         n_classes=ledger.n_classes,
-        kind="class probabilities" if plan.matrix else "one probability a row",
+        kind=plan.kind,
         base_rate=float(event.true.sum().floats() / event.n),
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),

@@ -15,6 +15,7 @@ import numpy as np
 
 from epimeter.errors import InputError, MissingExtraError, ReadError
 from epimeter.readers import batches as read_batches
+from epimeter.readers.forecast import Choice
 from epimeter.readers.frames import kind as frame_kind
 from epimeter.readers.roles import FURTHER as FURTHER_ROLES
 from epimeter.readers.roles import Roles
@@ -37,12 +38,12 @@ class Ask:
     Attributes
     ----------
     columns
-        Role to column, where names do not say.
+        Which column plays which role, and what kind of forecast they are, where names do not say.
     extra
         Further columns the metrics need or take.
     """
 
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Choice = field(default_factory=Choice)
     by: str | None = None
     extra: frozenset[str] = frozenset()
     format: str | None = None
@@ -61,7 +62,8 @@ class Route:
 
     def described(self) -> dict[str, Any]:
         """Where the rows come from, for the report."""
-        return {"name": self.name, "columns": self.columns.roles.served}
+        notes = self.columns.roles.notes
+        return {"name": self.name, "columns": self.columns.roles.served} | ({"notes": list(notes)} if notes else {})
 
 
 def route(source: Any, ask: Ask) -> Route:
@@ -125,7 +127,7 @@ def _parquet(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
         files.append(replace(file, slices=place.folders.get(ask.by) if by_folder and ask.by else None))
     if not files:
         raise ReadError(f"no file of {name} could be read; all are damaged: {skipped[0]}")
-    columns = parquet.columns_of(files, dict(ask.columns), None if by_folder else ask.by, ask.extra)
+    columns = parquet.columns_of(files, ask.columns, None if by_folder else ask.by, ask.extra)
     n_rows = sum(file.metadata.num_rows for file in files)
     if not n_rows:
         raise ReadError(f"{name} has columns but no rows")
@@ -137,9 +139,10 @@ def _tables(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     if ask.by is not None and not by_folder and "groups" in ask.extra:
         raise InputError("by= and a metric that needs groups cannot share one pass over text files", field="by")
     columns = {role: "" for role in FURTHER_ROLES if role not in ("weight", *(FURTHER[name] for name in ask.extra))}
-    columns |= ask.columns
+    columns |= ask.columns.columns
     if ask.by is not None and not by_folder:
         columns["group"] = ask.by
+    choice = replace(ask.columns, columns=columns)
     skipped: list[str] = []
 
     def tables() -> Iterator[tuple[Place, Table]]:
@@ -147,7 +150,7 @@ def _tables(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
         for place in found:
             try:
                 # A damaged Arrow file may be sound at its beginning: it is read whole before any of it counts.
-                parts: Iterable[Table] = read_batches(place.path, columns=columns, format=ask.format)
+                parts: Iterable[Table] = read_batches(place.path, columns=choice, format=ask.format)
                 for part in list(parts) if ask.skip_damaged else parts:
                     first = first or part
                     _refuse_different(first, part)
@@ -163,7 +166,8 @@ def _tables(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
         raise ReadError(f"no file of {name} could be read; all are damaged: {skipped[0]}")
     first = head[1]
     roles = Roles(
-        {role: (column,) for role, column in first.roles.items() if role not in ("group",) or "groups" in ask.extra}
+        {role: (column,) for role, column in first.roles.items() if role not in ("group",) or "groups" in ask.extra},
+        kind=first.kind,
     )
     extra = frozenset(ask.extra)
 
@@ -228,7 +232,7 @@ def _frame(source: Any, ask: Ask) -> Route:
     elif hasattr(source, "iloc") and hasattr(source, "columns"):
         return _pandas(source, name, ask)
     elif hasattr(source, "to_arrow"):
-        columns = of_schema(source.head(0).to_arrow().schema, name, dict(ask.columns), ask.by, ask.extra)
+        columns = of_schema(source.head(0).to_arrow().schema, name, ask.columns, ask.by, ask.extra)
         table = source.select(columns.names).to_arrow()
     elif hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
@@ -237,7 +241,7 @@ def _frame(source: Any, ask: Ask) -> Route:
             f"a source must be files, a frame (pandas, polars, Arrow, columns by name), a DuckDB relation, or a Dask or "
             f"Spark frame; got {name}"
         )
-    columns = of_schema(table.schema, name, dict(ask.columns), ask.by, ask.extra)
+    columns = of_schema(table.schema, name, ask.columns, ask.by, ask.extra)
     if not table.num_rows:
         raise ReadError(f"{name} has columns but no rows")
     table = table.select(columns.names)
@@ -264,7 +268,7 @@ def _pandas(frame: Any, name: str, ask: Ask) -> Route:
         for i, label in enumerate(labels)
         if str(frame.dtypes.iloc[i]) == "object" and _first_is_list(frame.iloc[:, i])
     )
-    columns = wanted(labels, lists, name, dict(ask.columns), ask.by, ask.extra)
+    columns = wanted(labels, lists, name, ask.columns, ask.by, ask.extra)
     if not len(frame):
         raise ReadError(f"{name} has columns but no rows")
     return replace(_frame(arrow_of_pandas(frame, columns, name), replace(ask, columns=_spoken(columns))), name=name)
@@ -289,19 +293,26 @@ def arrow_of_pandas(frame: Any, columns: Wanted, name: str) -> Any:
     return pa.table(made)
 
 
-def _spoken(columns: Wanted) -> dict[str, str]:
+def _spoken(columns: Wanted) -> Choice:
     """The roles that were found, as a caller would say them."""
-    return {role: ",".join(found) for role, found in columns.roles.columns.items()}
+    return Choice(
+        {role: ",".join(found) for role, found in columns.roles.columns.items()},
+        columns.roles.kind,
+        columns.roles.positive,
+    )
 
 
 def _columns_given(source: Any, name: str, ask: Ask) -> Route:
     """Columns by name or records, by way of the readers."""
     columns = {role: "" for role in FURTHER_ROLES if role not in ("weight", *(FURTHER[n] for n in ask.extra))}
-    columns |= ask.columns
+    columns |= ask.columns.columns
     if ask.by is not None:
         columns["group"] = ask.by
-    parts = list(read_batches(source, columns=columns, rows=BATCH))
-    roles = Roles({role: (c,) for role, c in parts[0].roles.items() if role != "group" or "groups" in ask.extra})
+    parts = list(read_batches(source, columns=replace(ask.columns, columns=columns), rows=BATCH))
+    roles = Roles(
+        {role: (c,) for role, c in parts[0].roles.items() if role != "group" or "groups" in ask.extra},
+        kind=parts[0].kind,
+    )
 
     def jobs() -> Iterator[Job]:
         order = 0
@@ -315,7 +326,7 @@ def _columns_given(source: Any, name: str, ask: Ask) -> Route:
 
 def _stream(reader: Iterable[Any], schema: Any, name: str, ask: Ask, n_rows: int | None = None) -> Route:
     """Arrow batches that come one after another."""
-    columns = of_schema(schema, name, dict(ask.columns), ask.by, ask.extra)
+    columns = of_schema(schema, name, ask.columns, ask.by, ask.extra)
     return Route(_stream_jobs(reader, columns, name), columns, name, n_rows)
 
 
@@ -338,7 +349,7 @@ def _stream_jobs(reader: Iterable[Any], columns: Wanted, name: str) -> Iterator[
 
 def _dataset(source: Any, ask: Ask) -> Route:
     name = "the pyarrow Dataset"
-    columns = of_schema(source.schema, name, dict(ask.columns), ask.by, ask.extra)
+    columns = of_schema(source.schema, name, ask.columns, ask.by, ask.extra)
     batches = source.to_batches(columns=columns.names, batch_size=BATCH)
     return Route(_stream_jobs(batches, columns, name), columns, name, source.count_rows())
 
@@ -348,7 +359,7 @@ def _lazy(source: Any, ask: Ask) -> Route:
 
     name = frame_kind(source)
     schema = pl.DataFrame(schema=source.collect_schema()).to_arrow().schema
-    columns = of_schema(schema, name, dict(ask.columns), ask.by, ask.extra)
+    columns = of_schema(schema, name, ask.columns, ask.by, ask.extra)
     chosen = source.select(columns.names)
     if hasattr(chosen, "collect_batches"):
         frames: Iterable[Any] = chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
@@ -376,7 +387,7 @@ def _relation(relation: Any, ask: Ask) -> Route:
 
     name = "the DuckDB relation"
     lists = frozenset(column for column, kind in zip(relation.columns, relation.types, strict=True) if "[" in str(kind))
-    columns = wanted(list(relation.columns), lists, name, dict(ask.columns), ask.by, ask.extra)
+    columns = wanted(list(relation.columns), lists, name, ask.columns, ask.by, ask.extra)
     chosen = relation.project(", ".join('"' + column.replace('"', '""') + '"' for column in columns.names))
     read: Callable[..., Any] = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from epimeter.readers.forecast import Choice
 from epimeter.report.measurement import Report
 from epimeter.report.slices import Reports
 from epimeter.scale.ledger import Ledger
@@ -31,6 +32,9 @@ def scan(
     *,
     by: str | None = None,
     columns: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    positive: str | None = None,
+    classes: Iterable[str] | None = None,
     format: str | None = None,
     row_limit: int = ROW_LIMIT,
     sample: int | None = None,
@@ -54,6 +58,9 @@ def scan(
         A column, or a folder's key: one report for each of its values, from the same pass.
     columns
         Which column plays which role, where its name does not say: ``{"confidence": "score2"}``.
+    kind, positive, classes
+        What the forecast is (event, answer, classes), the label that is outcome 1, and the classes in the order of their
+        columns, where names do not say.
     format
         csv, tsv, json, ndjson, parquet, arrow or npz, where the suffix does not say.
     row_limit
@@ -82,6 +89,9 @@ def scan(
             metrics,
             by=by,
             columns=columns,
+            kind=kind,
+            positive=positive,
+            classes=classes,
             format=format,
             row_limit=row_limit,
             sample=sample,
@@ -100,6 +110,9 @@ def summarised(
     *,
     by: str | None = None,
     columns: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    positive: str | None = None,
+    classes: Iterable[str] | None = None,
     format: str | None = None,
     row_limit: int = ROW_LIMIT,
     sample: int | None = None,
@@ -118,11 +131,12 @@ def summarised(
         Keep the cells even if no metric asks for them.
     """
     asked = metrics if metrics is None or isinstance(metrics, str) else tuple(metrics)
-    ask = Ask(dict(columns or {}), by, columns_read(asked), format, skip_damaged)
+    choice = Choice(dict(columns or {}), kind, positive, None if classes is None else tuple(classes))
+    ask = Ask(choice, by, columns_read(asked), format, skip_damaged)
     facts = {"by": by, "row_limit": row_limit, "sample": sample, "seed": seed, "cells": cells}
 
     def plan(found: Any) -> Plan:
-        return Plan.of(asked, choices, matrix=found.matrix, weighted=found.weighted, extra=found.extra, **facts)
+        return Plan.of(asked, choices, kind=found.roles.kind, weighted=found.weighted, extra=found.extra, **facts)
 
     engine = ENGINES.get(type(source).__module__.partition(".")[0])
     if engine is not None and hasattr(source, "columns"):

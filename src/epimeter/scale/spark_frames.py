@@ -32,7 +32,7 @@ def far(frame: Any, ask: Ask) -> Far:
     lists = frozenset(
         field.name for field in frame.schema.fields if field.dataType.typeName() in ("array", "vectorudt")
     )
-    columns = wanted(list(frame.columns), lists, NAME, dict(ask.columns), ask.by, ask.extra)
+    columns = wanted(list(frame.columns), lists, NAME, ask.columns, ask.by, ask.extra)
     return Far(columns, NAME, lambda plan, tick: run(frame, columns, plan, tick))
 
 

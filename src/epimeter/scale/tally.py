@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Tally:
         """`keep` is told the rows of a piece and says whether rows are still kept."""
         self.plan = plan
         self.keep = keep
+        self.states: Literal["event", "answer"] = "answer" if plan.kind == "answer" else "event"
         self.slots: dict[Any, int] = {}
         self.rows: list[int] = []
         """Rows of each slice that no loop has taken."""
@@ -93,9 +94,9 @@ class Tally:
                 piece.view()  # says which row is at fault, and where
                 raise InputError(f"outcomes must be 0 or 1 and confidences probabilities ({piece.source})")
             if self.cold_recipes:
-                self._add_cold(Binary(true, prob), start, slot)
+                self._add_cold(Binary(true, prob, states=self.states), start, slot)
         if self.kept is not None or self.plan.sample is not None:
-            self._remember(piece, Binary(piece.true, piece.prob))
+            self._remember(piece, Binary(piece.true, piece.prob, states=self.states))
 
     def _grouped(
         self, piece: Piece, rows: slice, true: NDArray[Any], prob: NDArray[Any]

@@ -69,7 +69,7 @@ class Assessed:
 
 def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
     """Evaluate records of one system."""
-    event = given.event
+    event = given.answer
     report = evaluate(given.given.true, given.given.prob, metrics=facts.metrics, source={"name": facts.model_id})
     found = ers_evaluate(event.true, event.prob, domain=facts.domain)
     days = None if given.period is None else given.period.days
@@ -152,7 +152,7 @@ def _onto(given: Records, domain: str) -> OntoReport | None:
     """The numbers of ONTO 42001, where the records say which inputs were unknown and some were."""
     if given.unknown is None:
         return None
-    event = given.event
+    event = given.answer
     extra: dict[str, Any] = {} if given.detected is None else {"detected": given.detected.astype(np.uint8)}
     try:
         found = onto_evaluate(event.true, event.prob, given.unknown.astype(np.uint8), domain=FROM_ERS[domain], **extra)

@@ -81,6 +81,7 @@ def to_table(columns: Columns, source: str) -> Table:
 
     return Table(
         source=source,
+        kind="answer",
         label=columns.correct[keep],
         confidence=columns.confidence[keep],
         unknown=taken(columns.unknown),

@@ -26,7 +26,7 @@ def found(
     chosen: Sequence[str],
 ) -> tuple[str, ...]:
     """One sentence each, the gravest first: a condition beside what it means."""
-    event = records.event
+    event = records.answer
     low, high = float(event.prob.min()), float(event.prob.max())
     total = records.n_rows + records.unlabelled
     right = float(event.true.mean())
@@ -88,6 +88,6 @@ def found(
 
 
 def _crossed(records: Records) -> int:
-    totals = Bins(10).of(records.event)
+    totals = Bins(10).of(records.answer)
     sides = (totals.confidence - 0.5) * (totals.frequency - 0.5)
     return int(((sides < 0) & totals.filled).sum())

@@ -428,4 +428,56 @@ DECISIONS = (
             "consistency_test; the level uses the plain ECE, as the standards say."
         ),
     ),
+    Decision(
+        "C-48",
+        (
+            'Both standards speak of "the confidence in a prediction that was right or wrong"; users bring the '
+            "probability of outcome 1, or class probabilities."
+        ),
+        (
+            "Standards read answers. A vector of P(1) is read by its top label (prediction 1 where p >= 0.5, "
+            "confidence max(p, 1-p)), a matrix by its top label; the document says so and the configuration "
+            "digest covers it."
+        ),
+    ),
+    Decision(
+        "C-49",
+        "C-14 and C-16 let four records PASS.",
+        (
+            "Where a requirement of ERS 3.1 fails, `compliance.status` is `INSUFFICIENT_DATA` and no level is "
+            "claimed; metrics and obstacles are reported."
+        ),
+    ),
+    Decision(
+        "C-50",
+        "C-11 lets a system that is wrong in all cases be certified.",
+        "More than 80 % wrong answers block a certificate; more than 80 % right ones only warn.",
+    ),
+    Decision(
+        "C-51",
+        "C-17: what an evaluation on time, late, or failed does to a certificate.",
+        (
+            "An accepted evaluation of the same system and version that reaches the level moves the due date (log"
+            " entry `evaluation.renewal`); one that misses it suspends with the reason; a later one that reaches "
+            "it restores. The due date counts from the last accepted evaluation. Twelve months end it in any "
+            "case."
+        ),
+    ),
+    Decision(
+        "C-52",
+        "ERS L3 and 42001 Level 3 need a third party or duties that no measurement shows.",
+        (
+            'A level that rests on a declaration is printed with the words "self-assessed" until an attestation '
+            "signed by an auditor's key covers the certificate's digest. Overdue duties lower the level that "
+            "depends on them."
+        ),
+    ),
+    Decision(
+        "C-53",
+        "Other bins than the standard's.",
+        (
+            "A level is claimed only under the standard's own binning and number of bins; values under others are"
+            " shown without a level."
+        ),
+    ),
 )

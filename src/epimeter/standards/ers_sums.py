@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import InputError
+from epimeter.kinds import Kind, kind_of
 from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
 from epimeter.standards.ers import DatasetCheck, checked
 from epimeter.standards.records import Period, Records
@@ -126,6 +127,7 @@ class ErsTotals:
     """
 
     sums: ErsSums
+    kind: Kind
     period: Period | None
     classes: Mapping[str, int] | None
     sources: Mapping[str, int] = field(default_factory=dict)
@@ -138,7 +140,8 @@ class ErsTotals:
             classes = {str(name): count for name, count in Counter(records.classes.tolist()).items()}
             _refuse_many(classes)
         return cls(
-            sums=ErsSums.of(records.event),
+            sums=ErsSums.of(records.answer),
+            kind=records.kind,
             period=records.period,
             classes=classes,
             sources=dict(records.sources),
@@ -147,6 +150,11 @@ class ErsTotals:
 
     def merge(self, other: ErsTotals) -> ErsTotals:
         """The totals of both; records with and without times or classes do not go together."""
+        if self.kind != other.kind:
+            raise InputError(
+                f"all parts must be forecasts of one kind; one is of kind {self.kind}, another of kind {other.kind}",
+                field="kind",
+            )
         for name in ("period", "classes"):
             if (getattr(self, name) is None) != (getattr(other, name) is None):
                 word = {"period": "timestamps", "classes": "classes"}[name]
@@ -160,6 +168,7 @@ class ErsTotals:
             period = Period(first=min(period.first, other.period.first), last=max(period.last, other.period.last))
         return ErsTotals(
             sums=self.sums.merge(other.sums),
+            kind=self.kind,
             period=period,
             classes=joined,
             sources=dict(Counter(self.sources) + Counter(other.sources)),
@@ -196,6 +205,7 @@ class ErsTotals:
                 name: replace(total, edges=None) if isinstance(total, BinTotals) else total
                 for name, total in sums.items()
             },
+            "kind": self.kind,
             "period": period,
             "classes": None if self.classes is None else dict(sorted(self.classes.items())),
             "sources": dict(sorted(self.sources.items())),
@@ -208,6 +218,7 @@ class ErsTotals:
         period = found["period"]
         made = cls(
             sums=ErsSums(**found["sums"]),
+            kind=kind_of(found.get("kind", "answer")),  # sums from before kinds were recorded were read as answers
             period=None if period is None else Period(first=period[0], last=period[1]),
             classes=found["classes"],
             sources=found["sources"],

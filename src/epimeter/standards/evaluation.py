@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.kinds import WORDING
 from epimeter.metrics.bin.onto import STANDARD_BINS
 from epimeter.standards import cautions, ers, schedule
 from epimeter.standards.bands import number, word
@@ -120,7 +121,7 @@ def evaluate_standards(
         threads=threads,
     )
     against = compared(plan, told, baseline, new_baseline) if "onto" in chosen else None
-    event = records.event
+    event = records.answer
     flagged = event.prob.astype(np.float64, copy=False) < number(unknown_threshold, "threshold", 0, 1)
     if records.detected is not None:
         flagged = records.detected
@@ -188,7 +189,7 @@ def evaluate_standards(
 
 def _onto(records: Records, plan: Plan, threshold: float) -> tuple[OntoEvaluation | None, str | None]:
     """The evaluation, or why there is none: without unknowns U-Recall is 0/0 and no level can be claimed (C-37)."""
-    event = records.event
+    event = records.answer
     assert records.unknown is not None
     try:
         return onto_evaluate(
@@ -207,7 +208,7 @@ def _onto(records: Records, plan: Plan, threshold: float) -> tuple[OntoEvaluatio
 
 
 def _ratio(records: Records, plan: Plan) -> InformationRatio:
-    return igr(records.event.true, records.event.prob, bins=plan.bins)
+    return igr(records.answer.true, records.answer.prob, bins=plan.bins)
 
 
 def _flags(told: Declaration) -> dict[str, bool]:
@@ -242,6 +243,8 @@ def _facts(records: Records) -> dict[str, Any]:
     total = records.n_rows + records.unlabelled
     period = records.period
     return {
+        "kind": records.kind,
+        "read_as": WORDING[records.kind].as_answers or "answers, as given",
         "labelled": records.n_rows,
         "unlabelled": records.unlabelled,
         "unlabelled_share": records.unlabelled / total,

@@ -270,7 +270,7 @@ def liability_report(
             "unknown must be given for every record to estimate liability (42003-4.2.2-a); the data have no such column",
             field="unknown",
         )
-    event, unknown = records.event, records.unknown.astype(int)
+    event, unknown = records.answer, records.unknown.astype(int)
     detected = None if records.detected is None else records.detected.astype(int)
     measured = onto_evaluate(
         event.true,

@@ -93,6 +93,7 @@ def methodology(plan: Plan, records: Records, threshold: float, reason: str, tol
         "mechanism": "column detected" if own else f"confidence below {threshold:g}",
         "weights": list(plan.weights),
         "weights_reason": reason,
+        "forecast": records.kind,
         "confidence_source": told.confidence_source or records.confidence_source or "not stated",
         "recalibration": told.recalibration or "not stated",
         "interval": plan.how,

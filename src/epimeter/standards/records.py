@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError
+from epimeter.kinds import WORDING, Kind
 from epimeter.readers.table import Table
 from epimeter.standards.digests import dataset_digest
-from epimeter.views import Binary, Multiclass, View, view
+from epimeter.views import Binary, View, view
 
 Flags = NDArray[np.bool_]
 SOURCES = ("human", "automated", "reference")
@@ -55,7 +56,7 @@ class Records:
     Attributes
     ----------
     given
-        Outcomes and confidences as they came, a vector or a matrix of class probabilities.
+        The forecast as it came: answers, events or class probabilities.
     unknown, detected
         Whether a record's input was unknown, and whether the system's own mechanism flagged it.
     category
@@ -84,9 +85,14 @@ class Records:
     notes: tuple[str, ...] = ()
 
     @property
-    def event(self) -> Binary:
-        """Confidence and whether it was right."""
-        return self.given.event
+    def answer(self) -> Binary:
+        """Confidence in the answer and whether it was right; events and classes by their top label (C-48)."""
+        return self.given.answer
+
+    @property
+    def kind(self) -> Kind:
+        """What the forecast was before it was read as answers."""
+        return self.given.kind
 
     @property
     def n_rows(self) -> int:
@@ -109,6 +115,7 @@ def records(
     correct: Any,
     confidence: Any,
     *,
+    kind: Kind | None = None,
     unknown: Any = None,
     detected: Any = None,
     category: Any = None,
@@ -126,7 +133,9 @@ def records(
     Parameters
     ----------
     correct, confidence
-        As everywhere: 0/1 beside a vector, class numbers beside a matrix.
+        Whether an answer was right beside the confidence in it; class numbers beside a matrix.
+    kind
+        ``event`` where the two columns are outcomes and the probability of outcome 1; they are then read as answers.
     unknown, detected, category, classes
         Further columns, see `Records`.
     timestamp
@@ -138,7 +147,7 @@ def records(
     place
         Says where a row stood in its source, for refusals.
     """
-    given = view(correct, confidence)
+    given = view(correct, confidence, kind=kind or ("answer" if np.ndim(confidence) == 1 else None))
     where = place or (lambda row: f"record {row}")
     flags = {
         name: _flags(values, given.n_rows, name) for name, values in (("unknown", unknown), ("detected", detected))
@@ -146,8 +155,8 @@ def records(
     words = {
         name: _column(values, given.n_rows, name) for name, values in (("category", category), ("classes", classes))
     }
-    if words["classes"] is None and isinstance(given, Multiclass):
-        words["classes"] = given.true
+    if words["classes"] is None and given.kind != "answer":
+        words["classes"] = given.true  # the class of a record is its outcome
     period, remarks = _period(timestamp, given.n_rows, now, where)
     return Records(
         given=given,
@@ -176,9 +185,13 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         notes = (*notes, f"times without a zone ({table.zoneless} is the first) were taken as UTC")
     if table.weight is not None:
         notes = (*notes, "sample weights were left aside: the standards count records")
+    wording = WORDING[table.kind].as_answers
+    if wording:
+        notes = (*notes, wording)
     return records(
         table.y_true,
         table.y_prob,
+        kind=table.kind,
         unknown=table.unknown,
         detected=table.detected,
         category=table.category,

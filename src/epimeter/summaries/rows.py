@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -33,11 +33,12 @@ class KeptRows:
         if len(self.views) == 1:
             return self.views[0]
         first = self.views[0]
-        return type(first)(
-            np.concatenate([view.true for view in self.views]),
-            np.concatenate([view.prob for view in self.views]),
-            None if first.weight is None else np.concatenate([view.weight for view in self.views]),
-            {name: np.concatenate([view.columns[name] for view in self.views]) for name in first.columns},
+        return replace(
+            first,
+            true=np.concatenate([view.true for view in self.views]),
+            prob=np.concatenate([view.prob for view in self.views]),
+            weight=None if first.weight is None else np.concatenate([view.weight for view in self.views]),
+            columns={name: np.concatenate([view.columns[name] for view in self.views]) for name in first.columns},
         )
 
 

@@ -51,7 +51,7 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         draws=spread["draws"],
         seed=spread["seed"],
     )
-    ers, event, period = found.ers, records.event, records.period
+    ers, event, period = found.ers, records.answer, records.period
     assert ers is not None
     spans = {name: found[f"ers.{name}"].interval for name in ("ece", "u_recall", "ers")}
     check = ers_dataset_check(
@@ -74,6 +74,7 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         engine_version=__version__,
         interval_method="none" if spans["ece"] is None else spans["ece"].method,
         covered_bins=check.covered_bins,
+        kind=records.kind,
         unlabelled=records.unlabelled,
         largest_class_share=None if records.classes is None else rounded(check.largest_share),
     )
@@ -122,6 +123,7 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
         engine_version=__version__,
         interval_method=DELTA,
         covered_bins=check.covered_bins,
+        kind=totals.kind,
         unlabelled=totals.unlabelled,
         largest_class_share=None if totals.classes is None else rounded(check.largest_share),
     )

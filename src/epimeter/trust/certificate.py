@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from epimeter.errors import InputError, VerificationError
+from epimeter.kinds import CERTIFIED, KINDS, Kind
 from epimeter.standards.ers import (
     DELTA,
     DOMAINS,
@@ -34,7 +35,19 @@ from epimeter.standards.mapping import AS_OF
 from epimeter.trust.canonical import canonical_json, from_moment, to_moment
 from epimeter.trust.keys import PublicKey
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, id_of, name_of
-from epimeter.trust.shape import Shape, check_shape, count, each, interval, maybe, moment, number, pattern, word
+from epimeter.trust.shape import (
+    Optional,
+    Shape,
+    check_shape,
+    count,
+    each,
+    interval,
+    maybe,
+    moment,
+    number,
+    pattern,
+    word,
+)
 
 KIND = "certificate"
 VERSION = "1.0"
@@ -112,6 +125,7 @@ SHAPE: Shape = {
             "epi-rec(-parts)?-v1:sha-256:[0-9a-f]{64}", "epi-rec-v1 or epi-rec-parts-v1, :sha-256: and 64 digits"
         ),
         "config_digest": _SHA256,
+        "forecast": Optional({"kind": word(*KINDS), "meaning": word(*CERTIFIED.values())}),
         "code_digest": _SHA256,
         "report_digest": maybe(_SHA256),
         "engine": {"name": word("epimeter"), "version": name_of},
@@ -188,6 +202,7 @@ class Assessment:
     engine_version: str
     interval_method: str
     covered_bins: int
+    kind: Kind
     unlabelled: int = 0
     largest_class_share: float | None = None
     lacking: tuple[str, ...] = field(default=())
@@ -254,9 +269,19 @@ def rounded(value: float) -> float:
 
 
 @cache
-def config_digest() -> str:
-    """The digest of the profile's configuration."""
-    return f"sha-256:{hashlib.sha256(canonical_json(CONFIGURATION)).hexdigest()}"
+def config_digest(kind: Kind | None = None) -> str:
+    """The digest of the profile's configuration and of how the forecast is read.
+
+    Certificates from before the kind of forecast was recorded, and pre-registrations, have the profile's alone.
+    """
+    read = CONFIGURATION if kind is None else CONFIGURATION | {"forecast": {"kind": kind, "meaning": CERTIFIED[kind]}}
+    return f"sha-256:{hashlib.sha256(canonical_json(read)).hexdigest()}"
+
+
+def certified_kind(evidence: Mapping[str, Any]) -> Kind | None:
+    """The kind of forecast a certificate speaks of; None in one from before it was recorded."""
+    forecast = evidence.get("forecast")
+    return None if forecast is None else forecast["kind"]
 
 
 def expiry(issued_at: datetime) -> datetime:
@@ -306,7 +331,8 @@ def draft(found: Assessment, subject: Subject, terms: Terms) -> dict[str, Any]:
         "evidence": {
             "dataset_digest": found.dataset_digest,
             "records_root": found.records_root,
-            "config_digest": config_digest(),
+            "config_digest": config_digest(found.kind),
+            "forecast": {"kind": found.kind, "meaning": CERTIFIED[found.kind]},
             "code_digest": found.code_digest,
             "report_digest": terms.report_digest,
             "engine": {"name": "epimeter", "version": found.engine_version},
@@ -353,6 +379,7 @@ def check_consistent(body: Mapping[str, Any]) -> None:
     sure = assured(metrics["ece_ci95"], metrics["u_recall_ci95"], metrics["ers_raw_ci95"])
     share = evidence["largest_class_share"]
     registered = evidence["preregistration"]
+    kind = certified_kind(evidence)
     agreed = (
         (metrics["ers"] == score, f"ERS must be {score} by its formula; the certificate says {metrics['ers']}"),
         (head["level"] == level, f"the numbers earn level {level}; the certificate says {head['level']}"),
@@ -371,7 +398,11 @@ def check_consistent(body: Mapping[str, Any]) -> None:
         (head["id"].split("-")[2] == head["issued_at"][:4], "the year in the id must be the year of issue"),
         (head["supersedes"] != head["id"], "a certificate cannot supersede itself"),
         (evidence["bins"]["m"] == CONFIGURATION["bins"], "the profile has ten bins"),
-        (evidence["config_digest"] == config_digest(), "config_digest must be that of the profile"),
+        (
+            kind is None or evidence["forecast"]["meaning"] == CERTIFIED[kind],
+            "forecast.meaning must be that of its kind",
+        ),
+        (evidence["config_digest"] == config_digest(kind), "config_digest must be that of the profile"),
         (from_sums(evidence, "dataset_digest") == from_sums(evidence, "records_root"), "both digests must be of parts"),
         (
             not from_sums(evidence, "dataset_digest") or evidence["interval_method"] == DELTA,

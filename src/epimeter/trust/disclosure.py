@@ -104,7 +104,7 @@ class RecordColumns:
 
 def record_columns(table: Table) -> RecordColumns:
     """The columns of the records tree; a table without ids counts its records from 0."""
-    event = records_of(table, assume_utc=True).event
+    event = records_of(table, assume_utc=True).answer
     return RecordColumns(
         confidence=event.prob.astype(np.float64),
         correct=event.true,

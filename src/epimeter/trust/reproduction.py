@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
 from epimeter.trust.assessing import assess, assess_evidence
 from epimeter.trust.canonical import canonical_json, from_moment
-from epimeter.trust.certificate import Assessment, config_digest, from_sums
+from epimeter.trust.certificate import Assessment, certified_kind, config_digest, from_sums
 from epimeter.trust.evidence import Evidence, evidence_of
 
 
@@ -36,6 +36,9 @@ def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False
     The digest of the code is compared too, but another version of the code may give the same numbers.
     """
     issued = from_moment(body["certificate"]["issued_at"], "issued_at")
+    if certified_kind(body["evidence"]) is None and table.kind == "event":
+        # Before the kind was recorded every number beside 0 and 1 was taken for the confidence in an answer.
+        table = replace(table, kind="answer")
     if from_sums(body["evidence"]):
         return compared(body, evidence_of(table, at=issued, assume_utc=assume_utc))
     return _compared(body, assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc))
@@ -57,7 +60,7 @@ def _compared(body: Mapping[str, Any], found: Assessment) -> tuple[Comparison, .
         "certificate.level": found.level,
         "evidence.dataset_digest": found.dataset_digest,
         "evidence.records_root": found.records_root,
-        "evidence.config_digest": config_digest(),
+        "evidence.config_digest": config_digest(None if certified_kind(body["evidence"]) is None else found.kind),
         "evidence.interval_method": found.interval_method,
         "evidence.covered_bins": found.covered_bins,
         "evidence.largest_class_share": found.largest_class_share,

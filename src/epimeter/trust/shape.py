@@ -21,7 +21,8 @@ Shape = Mapping[str, Union[Check, "Shape"]]
 def check_shape(value: Any, shape: Shape, where: str, *, absent: tuple[str, ...] = ()) -> None:
     """Raise unless the value has exactly the fields of the shape, each as described; `absent` names may be missing."""
     if not isinstance(value, dict) or value.keys() != shape.keys():
-        fields_of(value, where, tuple(name for name in shape if name not in absent), absent)
+        spare = (*absent, *(name for name, check in shape.items() if isinstance(check, Optional)))
+        fields_of(value, where, tuple(name for name in shape if name not in spare), spare)
     prefix = f"{where}." if where else ""
     for name, content in value.items():
         check = shape[name]
@@ -29,6 +30,19 @@ def check_shape(value: Any, shape: Shape, where: str, *, absent: tuple[str, ...]
             check(content, prefix + name)
         else:
             check_shape(content, check, prefix + name)
+
+
+class Optional:
+    """A field that documents of earlier versions do not have."""
+
+    def __init__(self, check: Check | Shape) -> None:
+        self.check = check
+
+    def __call__(self, value: Any, where: str) -> None:
+        if callable(self.check):
+            self.check(value, where)
+        else:
+            check_shape(value, self.check, where)
 
 
 def word(*known: str) -> Check:

@@ -76,6 +76,7 @@ class Answers:
             times = rows.column("timestamp").cast("timestamp[us]").to_numpy()[kept].astype("datetime64[us]")
         return Table(
             source=self.source,
+            kind="answer",
             label=correct[kept].astype(np.uint8),
             confidence=confidence[kept],
             group=column["question"].astype(object),
