@@ -130,12 +130,16 @@ def reading(given: View) -> str:
 
 def outcome(given: View) -> str:
     """What came true, for the axis of frequencies."""
-    return "share that was right" if isinstance(given, Multiclass) else "share with outcome 1"
+    return "share with outcome 1" if given.kind == "event" else "share that was right"
 
 
 def said(given: View) -> str:
     """What was said, for the axis of confidences."""
-    return "confidence in the top label" if isinstance(given, Multiclass) else "stated probability of outcome 1"
+    return {
+        "event": "stated probability of outcome 1",
+        "answer": "stated confidence in the answer",
+        "classes": "confidence in the top label",
+    }[given.kind]
 
 
 def counted(number: int, what: str) -> str:
