@@ -201,8 +201,9 @@ CONTENDERS = {
 
 def parts(rows: int = 1 << 14, rounds: int = 3000) -> dict[str, float]:
     """Nanoseconds a row of each loop of the default report, one core, rows in its cache."""
-    from epimeter.scale import loops, score_loops
     from epimeter.scale.looped import Looped
+
+    from epimeter.scale import loops, score_loops
     from epimeter.scale.plan import Plan
     from epimeter.summaries import fast
 
