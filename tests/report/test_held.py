@@ -5,6 +5,8 @@ import io
 import json
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -171,7 +173,8 @@ def test_every_rendering_honours_weights_and_bins(weighted_file, options, tmp_pa
     for said, seen in zip(bins["confidence"], bins["frequency"], strict=True):
         assert f'<td class="n">{said:.3f}</td><td class="n">{seen:.3f}</td>' in page
         assert f"| {said:.3f} | {seen:.3f} |" in markdown
-    assert f"{int(weight[true == 1].sum()):,} right and {int(weight[true == 0].sum()):,} wrong" in page
+    right = (prob >= 0.5) == true  # an event is answered by its top label
+    assert f"{int(weight[right].sum()):,} right and {int(weight[~right].sum()):,} wrong" in page
 
 
 @pytest.mark.parametrize("command", [["evaluate"], ["test", "--draws", "19"], ["compare", "--draws", "19"]])
@@ -183,6 +186,26 @@ def test_commands_refuse_a_suffix_they_do_not_know(weighted_file, command, tmp_p
     assert not target.exists()
     assert run("evaluate", weighted_file, "--json", "-o", tmp_path / "x.html") == 2
     assert "--json writes JSON" in capsys.readouterr().err
+
+
+def test_a_weighted_summary_draws_its_own_error_and_no_interval_it_cannot_know(weighted_file, tmp_path):
+    from epimeter.scale.files import merged_files
+    from epimeter.scale.reports import reports
+
+    assert run("summarise", weighted_file, "-o", tmp_path / "s.epi") == 0
+    report = reports(merged_files([str(tmp_path / "s.epi")]))
+    said = report.plot().get_label()
+    assert f"ece = {report['ece'].value:.4f}" in said
+    assert "not known once weighted rows are gone" in said
+    assert "not known once weighted rows are gone" in report.to_html()
+
+
+def test_evaluating_draws_nothing():
+    program = (
+        "import sys, epimeter; r = epimeter.evaluate([0, 1, 1], [0.2, 0.7, 0.9]); r.to_json(); str(r); r.to_csv();"
+        "assert not [m for m in sys.modules if m.startswith(('epimeter.draw', 'matplotlib', 'pandas'))]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_comparisons_and_tests_can_be_held():

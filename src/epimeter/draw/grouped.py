@@ -61,7 +61,7 @@ def grouping_curve(
         A column of numbers with more than twelve values is cut into so many groups of equal size.
     """
     if view.weight is not None:
-        raise InputError("grouping_curve takes no sample weights", field="sample_weight")
+        raise InputError("grouping_curve takes no sample weights; leave them out", field="sample_weight")
     event = view.event
     names, group = grouped(view.columns["groups"], cells)
     index = bin_index(event.prob, None, bins, binning)

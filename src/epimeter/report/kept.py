@@ -76,12 +76,13 @@ def _remembered(table: BinTable, report: Report) -> ReliabilityCurve:
     from epimeter.report.curves import Reliability
 
     known = Reliability.of_table(table, report.kind)
-    filled = table.count > 0
-    gap = np.abs(table.confidence - table.frequency)[filled]
+    # The error of these bins, if the report measured it: weights that it had are gone from the table.
+    told = report.get("ece")
+    value = told.value if told is not None and told.parameters.get("bins") == len(table.count) else None
     return ReliabilityCurve(
         n_rows=report.n_rows,
         metric="ece",
-        value=float(table.count[filled] @ gap / table.count.sum()),
+        value=np.nan if value is None else float(value),
         convention=f"{len(table.count)} bins that the report remembers",
         edges=known.edges,
         count=table.count,
