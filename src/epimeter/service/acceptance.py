@@ -24,7 +24,7 @@ from epimeter.service.errands import Measured, MeasureRows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
 from epimeter.standards.ers import SPEC_VERSION
-from epimeter.store import Store, evaluations, jobs, journal
+from epimeter.store import Store, evaluations, jobs, journal, registry
 from epimeter.store.moments import month_of, new_id, now, written
 
 
@@ -42,7 +42,7 @@ def accept(
     """Write an evaluation that is measured; its rows only where they can be needed again."""
     number, attempt = _counted(db, order, facts, at)
     done = now()
-    answer = _answer(number, facts, attempt, at, done, found)
+    answer = _answer(number, facts, attempt, at, done, found, _similar(db, order.organization, facts))
     evaluations.add(
         db,
         id=number,
@@ -127,7 +127,9 @@ def work(store: Store, job: Any, worker: str, children: Children, seconds: float
             evaluations.drop_rows(db, number)
             _tell(db, organization, row["key_id"], "evaluation.failed", answer)
             return
-        answer = _answer(number, facts, row["attempt"], row["created_at"], done, found)
+        answer = _answer(
+            number, facts, row["attempt"], row["created_at"], done, found, _similar(db, organization, facts)
+        )
         evaluations.complete(db, number, status="completed", **_stored(found, answer, done))
         if not found.certifiable:
             evaluations.drop_rows(db, number)
@@ -181,7 +183,20 @@ def _counted(db: Connection, order: Order, facts: Facts, at: int) -> tuple[str, 
     month = month_of(at)
     if evaluations.count_use(db, order.organization, month, order.quota) is None:
         raise quota_used_up(order.quota or 0, month)
-    return new_id("eval_"), evaluations.next_attempt(db, order.organization, facts.model_id)
+    number = new_id("eval_")
+    if facts.preregistration is not None:
+        _spend(db, order.organization, facts.preregistration, number)
+    return number, evaluations.next_attempt(db, order.organization, facts.model_id)
+
+
+def _spend(db: Connection, organization: str, registration: str, number: str) -> None:
+    """Use a pre-registration: it was for one evaluation, whatever that comes to."""
+    if registry.spend(db, organization, registration, number):
+        return
+    row = registry.preregistration(db, organization, registration)
+    if row is None:
+        raise Problem("not-found", "no pre-registration of yours has this id")
+    raise Problem("conflict", f"a pre-registration is for one evaluation; {row['evaluation']} has used this one")
 
 
 def quota_used_up(quota: int, month: str) -> Problem:
@@ -198,7 +213,26 @@ def quota_used_up(quota: int, month: str) -> Problem:
     )
 
 
-def _answer(number: str, facts: Facts, attempt: int, at: int, done: int, found: Assessed) -> Evaluation:
+def similar_sentence(names: int, tries: int) -> str | None:
+    """What is said of systems with similar names: trying under another name is trying too."""
+    if not names:
+        return None
+    systems = (
+        "system of this organisation has a similar name"
+        if names == 1
+        else "systems of this organisation have similar names"
+    )
+    return f"{names:,} further {systems}, with {tries:,} evaluation{'' if tries == 1 else 's'}"
+
+
+def _similar(db: Connection, organization: str, facts: Facts) -> tuple[str, ...]:
+    sentence = similar_sentence(*evaluations.similar(db, organization, facts.model_id))
+    return () if sentence is None else (sentence,)
+
+
+def _answer(
+    number: str, facts: Facts, attempt: int, at: int, done: int, found: Assessed, more: tuple[str, ...]
+) -> Evaluation:
     return Evaluation(
         evaluation_id=number,
         status="completed",
@@ -217,7 +251,7 @@ def _answer(number: str, facts: Facts, attempt: int, at: int, done: int, found: 
         onto_42001=found.onto,
         certifiable=found.certifiable,
         obstacles=found.obstacles,
-        notes=found.notes,
+        notes=(*found.notes, *more),
         engine=ENGINE,
     )
 

@@ -9,6 +9,7 @@ that changes something carries an `Idempotency-Key`, so that sending it again do
 from __future__ import annotations
 
 import http.client
+import itertools
 import random
 import ssl
 import time
@@ -37,6 +38,8 @@ from epimeter.service.schemas import (
 
 ARROW = "application/vnd.apache.arrow.stream"
 LONGEST_WAIT = 120.0
+ISSUING = 900.0
+"""Seconds to wait for a certificate: longer than a server works on one."""
 T = TypeVar("T")
 
 
@@ -182,7 +185,7 @@ class Client:
     def certify(self, evaluation_id: str, *, model_digests: list[str] | None = None) -> bytes:
         """The certificate of an evaluation, issued now or before; to be kept as it is."""
         body = msgspec.json.encode({"evaluation_id": evaluation_id, "model_digests": model_digests or []})
-        return self._request("POST", "/v1/certificates", None, body)
+        return self._request("POST", "/v1/certificates", None, body, patience=ISSUING)
 
     def certificate(self, certificate_id: str) -> bytes:
         """A certificate, as it was handed out."""
@@ -255,6 +258,7 @@ class Client:
         media: str = "application/json",
         headers: Mapping[str, str] | None = None,
         again: bool = True,
+        patience: float = 0.0,
     ) -> bytes:
         said = {name: value for name, value in (query or {}).items() if value is not None}
         target = self._prefix + path + (f"?{urlencode(said)}" if said else "")
@@ -263,29 +267,35 @@ class Client:
             sent["x-api-key"] = self._key
         if body is not None:
             sent |= {"Content-Type": media, "Idempotency-Key": str(uuid.uuid4())}
-        for attempt in range(self._retries + 1):
+        end = time.monotonic() + patience
+        for attempt in itertools.count():
+            last = attempt >= self._retries and time.monotonic() >= end
             try:
-                status, data, wait = self._once(method, target, body, sent)
+                status, data, wait = self._once(method, target, body, sent, max(self._timeout, patience))
             except (OSError, http.client.HTTPException) as fault:
                 self.close()
                 # What cannot be done twice safely is not sent again when nobody knows whether it arrived.
-                if attempt == self._retries or not again or isinstance(fault, ssl.SSLError):
+                if last or not again or isinstance(fault, ssl.SSLError):
                     raise ServiceError(f"{self._host} does not answer: {fault}", status=0) from None
-                time.sleep(min(10.0, 0.2 * 2**attempt) * random.uniform(0.5, 1.5))
+                time.sleep(min(10.0, 0.2 * 2.0 ** min(attempt, 10)) * random.uniform(0.5, 1.5))
                 continue
             if status < 400:
                 return data
             refusal = _refusal(status, data)
             again = status in (429, 503) or refusal.kind == "in-flight"
-            if not again or attempt == self._retries or wait > LONGEST_WAIT:
+            if not again or last or wait > LONGEST_WAIT:
                 raise refusal
             time.sleep(wait)
         raise AssertionError  # the loop returns or raises
 
-    def _once(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes, float]:
+    def _once(
+        self, method: str, target: str, body: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes, float]:
         if self._connection is None:
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            self._connection = kind(self._host, self._port, timeout=self._timeout)
+            self._connection = kind(self._host, self._port, timeout=timeout)
+        elif self._connection.sock is not None:
+            self._connection.sock.settimeout(timeout)
         self._connection.request(method, target, body, headers)
         answer = self._connection.getresponse()
         data = answer.read()

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +20,7 @@ from epimeter.errors import InputError
 from epimeter.service import webhooks
 from epimeter.service.access import Caller
 from epimeter.service.errands import AssessRows, Judged
+from epimeter.service.heart import Heart
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
@@ -56,16 +58,45 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
         raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
     # 3.
     report = bytes(row["result"])
+    held = Held(state, number, entry["claimed_at"])
     try:
-        data = state.ledger.issued_for(report) if claim == "left" else None
-        if data is None:
-            data = _certified(state, caller, wanted, row, facts, report)  # 4.
-    except InputError as refusal:
-        with state.store.writing() as db:
-            registry.give_up(db, number)
+        with Heart(held.renew, state.settings.request_lease / 3, f"the claim of {number}"):
+            data = state.ledger.issued_for(report) if claim == "left" else None
+            if data is None:
+                data = _certified(state, caller, wanted, row, facts, report, held)  # 4.
+    except (InputError, Problem) as refusal:
+        if held.ours:
+            with state.store.writing() as db:
+                registry.give_up(db, number)
+        if isinstance(refusal, Problem):
+            raise
         raise Problem("conflict", str(refusal)) from None
     # 5.
     return _noted(state, caller, number, data), data, True
+
+
+class Held:
+    """The right to issue, while it is ours: whoever assesses for long says so again and again."""
+
+    def __init__(self, state: Any, evaluation: str, claimed_at: int) -> None:
+        self._state, self._evaluation, self._claimed_at = state, evaluation, claimed_at
+        self._lock = threading.Lock()
+        self.ours = True
+
+    def renew(self) -> None:
+        """Say that we are alive."""
+        with self._lock, self._state.store.writing() as db:
+            at = now()
+            self.ours = self.ours and registry.renew(db, self._evaluation, self._claimed_at, at)
+            self._claimed_at = at
+
+    def confirm(self) -> None:
+        """Refuse to go on where another has taken over: this process slept, and the other issues."""
+        self.renew()
+        if not self.ours:
+            raise Problem(
+                "in-flight", "this certificate is being issued by another process", headers={"Retry-After": "2"}
+            )
 
 
 def _refuse(row: Any) -> None:
@@ -78,7 +109,9 @@ def _refuse(row: Any) -> None:
         raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
 
 
-def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes) -> bytes:
+def _certified(
+    state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes, held: Held
+) -> bytes:
     with state.store.reading() as db:
         if facts.preregistration is not None and not registry.preregistration(
             db, caller.organization, facts.preregistration
@@ -99,6 +132,8 @@ def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any,
     with state.store.reading() as db:
         rows = evaluations.kept_rows(db, row["id"])
         found = state.children.do(errand, Judged, rows, seconds=state.settings.job_time).found
+        attempt = evaluations.attempts(db, caller.organization, facts.model_id)
+    held.confirm()
     data: bytes = state.ledger.certify(
         found,
         subject,
@@ -106,6 +141,7 @@ def _certified(state: Any, caller: Caller, wanted: CertificateRequest, row: Any,
         facts.preregistration,
         evaluation=row["id"],
         evaluated_at=moment(row["completed_at"]),
+        attempt=attempt,
     )
     return data
 

@@ -253,6 +253,7 @@ class Ledger:
         *,
         evaluation: str,
         evaluated_at: datetime,
+        attempt: int,
     ) -> bytes:
         """Issue the certificate of an assessment in the fixed profile; refused when the data allow none."""
         missed: tuple[str, ...] = ()
@@ -270,6 +271,7 @@ class Ledger:
             report=report,
             evaluation=evaluation,
             evaluated_at=evaluated_at,
+            counted=attempt,
         )
         if made.certificate is None:
             raise InputError(f"no certificate can be issued: {'; '.join(made.obstacles)}")

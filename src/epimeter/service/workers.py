@@ -21,6 +21,7 @@ from epimeter.service import acceptance, renewing, signal, webhooks
 from epimeter.service.access import Uses
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
+from epimeter.service.heart import Heart
 from epimeter.service.ledger import ROUND, Ledger
 from epimeter.service.settings import Secrets, Settings
 from epimeter.store import Store, evaluations, idempotency, jobs, journal
@@ -99,7 +100,7 @@ class Crew:
         if job["attempts"] > jobs.MOST_ATTEMPTS:
             self._give_up(job, worker, "its workers died again and again")
             return True
-        with _Heart(self._store, job["id"], worker, lease):
+        with Heart(lambda: self._renew(job["id"], worker, lease), lease / SECOND / 3, f"job {job['id']}"):
             try:
                 if job["kind"] == renewing.KIND:
                     renewing.work(self._store, self._ledger, job, worker)
@@ -110,6 +111,10 @@ class Crew:
                 self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])
         self._gauges.count("jobs")
         return True
+
+    def _renew(self, job: str, worker: str, lease: int) -> None:
+        with self._store.writing() as db:
+            jobs.renew(db, job, worker, now(), lease=lease)
 
     def _again(self, job: Any, worker: str, error: str) -> None:
         if job["attempts"] >= jobs.MOST_ATTEMPTS:
@@ -171,27 +176,3 @@ class Crew:
         with self._store.writing() as db:
             idempotency.forget(db, at)
             evaluations.drop_old_rows(db, at - self._settings.keep_rows_days * 86_400 * SECOND)
-
-
-class _Heart:
-    """Says again and again that a worker is alive, while it works."""
-
-    def __init__(self, store: Store, job: str, worker: str, lease: int) -> None:
-        self._store, self._job, self._worker, self._lease = store, job, worker, lease
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
-
-    def _beat(self) -> None:
-        while not self._stop.wait(self._lease / SECOND / 3):
-            try:
-                with self._store.writing() as db:
-                    jobs.renew(db, self._job, self._worker, now(), lease=self._lease)
-            except Exception:
-                log.warning("job %s: its lease could not be renewed", self._job)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()

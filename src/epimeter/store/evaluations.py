@@ -16,7 +16,10 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from epimeter.store.tables import evaluations, rows, systems, usage
+from epimeter.trust.names import name_key, near
 
+MOST_SYSTEMS = 5_000
+"""Systems of an organisation whose names are compared."""
 PART = 1 << 20
 """Bytes of one stored part of an evaluation's rows."""
 LISTED = (
@@ -65,14 +68,33 @@ def months(db: Connection, organization: str, limit: int = 24) -> list[RowMappin
 
 
 def next_attempt(db: Connection, organization: str, system_id: str) -> int:
-    """The number of this attempt to evaluate a system, from 1; no number is given twice or left out."""
+    """The number of this attempt to evaluate a system, from 1; no number is given twice or left out.
+
+    Systems whose names differ in case, punctuation or look-alike letters are counted as one. Two evaluations of one
+    organisation never count at once: both have counted their use of the month before, in a row that only one can hold.
+    """
     made = (
         upsert(db, systems)
-        .values(organization=organization, system_id=system_id, attempts=1)
+        .values(organization=organization, system_id=system_id, name_key=name_key(system_id), attempts=1)
         .on_conflict_do_update(index_elements=["organization", "system_id"], set_={"attempts": systems.c.attempts + 1})
-        .returning(systems.c.attempts)
     )
-    return int(db.execute(made).scalar_one())
+    db.execute(made)
+    return attempts(db, organization, system_id)
+
+
+def attempts(db: Connection, organization: str, system_id: str) -> int:
+    """How many evaluations of a system were accepted, under all spellings of its name."""
+    mine = (systems.c.organization == organization, systems.c.name_key == name_key(system_id))
+    return int(db.execute(select(func.coalesce(func.sum(systems.c.attempts), 0)).where(*mine)).scalar_one())
+
+
+def similar(db: Connection, organization: str, system_id: str) -> tuple[int, int]:
+    """Further systems of the organisation with similar names, and their evaluations."""
+    query = select(systems.c.system_id, systems.c.attempts, systems.c.name_key)
+    found = db.execute(query.where(systems.c.organization == organization).limit(MOST_SYSTEMS)).all()
+    key = name_key(system_id)
+    others = [(name, count) for name, count, its in found if its != key and near(name, system_id)]
+    return len({name_key(name) for name, _ in others}), sum(count for _, count in others)
 
 
 def add(db: Connection, **values: Any) -> None:

@@ -106,6 +106,19 @@ def add_preregistration(db: Connection, *, id: str, organization: str, system_id
     db.execute(insert(preregistrations).values(**values))
 
 
+def spend(db: Connection, organization: str, id: str, evaluation: str) -> bool:
+    """Have an evaluation use a pre-registration; False when another has, or nobody made it."""
+    mine = (preregistrations.c.organization == organization, preregistrations.c.id == id)
+    query = update(preregistrations).where(*mine, preregistrations.c.evaluation.is_(None))
+    return db.execute(query.values(evaluation=evaluation)).rowcount == 1
+
+
+def renew(db: Connection, evaluation: str, before: int, at: int) -> bool:
+    """Say that the claim made at a moment is alive; False when it is no longer the caller's."""
+    mine = (certificates.c.evaluation == evaluation, certificates.c.claimed_at == before, certificates.c.id.is_(None))
+    return db.execute(update(certificates).where(*mine).values(claimed_at=at)).rowcount == 1
+
+
 def preregistration(db: Connection, organization: str, id: str) -> RowMapping | None:
     """A pre-registration of an organisation."""
     mine = (preregistrations.c.organization == organization, preregistrations.c.id == id)

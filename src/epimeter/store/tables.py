@@ -72,6 +72,8 @@ systems = Table(
     Column("organization", String(40), ForeignKey("organizations.id"), primary_key=True),
     Column("system_id", String(200), primary_key=True),
     Column("attempts", BigInteger, nullable=False),
+    Column("name_key", String(800), nullable=False, server_default=""),
+    Index("ix_systems_organization_name_key", "organization", "name_key"),
 )
 
 evaluations = Table(
@@ -222,8 +224,9 @@ preregistrations = Table(
     _owner(index=True),
     Column("system_id", String(200), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("evaluation", String(40)),
 )
-"""Whose a pre-registration is; the document itself is in the registry."""
+"""Whose a pre-registration is, and which evaluation spent it; the document itself is in the registry."""
 
 certificates = Table(
     "certificates",

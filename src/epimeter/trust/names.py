@@ -8,6 +8,7 @@ merely look alike cannot be forbidden; `look_alike` finds them, and a registry s
 
 from __future__ import annotations
 
+import difflib
 import re
 import secrets
 import unicodedata
@@ -66,6 +67,20 @@ def name_of(value: Any, where: str) -> str:
 def look_alike(one: str, other: str) -> bool:
     """Whether two different names may be taken for each other: same letters but for script, case, accents or spaces."""
     return one != other and _skeleton(one) == _skeleton(other)
+
+
+def name_key(name: str) -> str:
+    """What names are counted by: the same for names that differ in case, accents, punctuation or look-alike letters."""
+    return _skeleton(name) or unicodedata.normalize("NFKC", name)
+
+
+def near(one: str, other: str) -> bool:
+    """Whether one name may have been chosen beside another: alike but for numbers, or for few letters."""
+    stems = [re.sub(r"[ol]*$", "", re.sub(r"\d+", "", name_key(name))) for name in (one, other)]
+    if stems[0] == stems[1]:
+        return True
+    keys = name_key(one), name_key(other)
+    return min(map(len, keys)) >= 4 and difflib.SequenceMatcher(None, *keys, autojunk=False).ratio() >= 0.85
 
 
 def mixed_scripts(name: str) -> tuple[str, ...]:

@@ -142,12 +142,14 @@ class Registry:
         report: bytes | None = None,
         evaluation: str | None = None,
         evaluated_at: datetime | None = None,
+        counted: int = 0,
     ) -> Outcome:
         """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
 
         A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged all
         the same. `evaluation` and `evaluated_at` name an evaluation that was made before; its day is where the next is
-        counted from.
+        counted from. Where evaluations are counted as they are accepted, before anything comes of them, `counted` is their
+        number; the certificate never states less.
         """
         identity = new_id(CERTIFICATE, at.year)
         check_shape(subject.to_json(), SUBJECT, "subject")
@@ -168,7 +170,7 @@ class Registry:
             results = []
             if attempt is None or obstacles or public:
                 (attempt,) = connection.execute(
-                    "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
+                    "SELECT max(coalesce(max(number), 0) + 1, ?) FROM attempts WHERE system = ?", (counted, system)
                 ).fetchone()
                 connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
                 results = [
@@ -183,6 +185,7 @@ class Registry:
                         **public,
                     )
                 ]
+            attempt = max(attempt, counted)
             attempts.append(attempt)
             if obstacles:
                 return results

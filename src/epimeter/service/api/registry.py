@@ -14,6 +14,7 @@ from fastapi.responses import Response
 
 from epimeter.errors import InputError, LogError
 from epimeter.service import webhooks
+from epimeter.service.acceptance import similar_sentence
 from epimeter.service.access import Known
 from epimeter.service.answers import answer, once
 from epimeter.service.badge import badge
@@ -34,7 +35,7 @@ from epimeter.service.schemas import (
     RegistryPage,
     RevokeRequest,
 )
-from epimeter.store import journal, registry
+from epimeter.store import evaluations, journal, registry
 from epimeter.store.moments import now, written
 from epimeter.trust.calendar import certificate_line, to_calendar
 from epimeter.trust.canonical import load_canonical
@@ -181,9 +182,13 @@ def badge_of(request: Request, certificate_id: Id) -> Response:
     **documented(gives=dict, problems=("not-found", "invalid")),
 )
 def verify(request: Request, certificate_id: Id) -> Response:
-    ledger = request.app.state.ledger
-    verdict = ledger.verify(_document(request, certificate_id), datetime.now(UTC))
-    return answer(verdict.to_json() | {"standing": state_of(ledger, certificate_id)})
+    state = request.app.state
+    verdict = state.ledger.verify(_document(request, certificate_id), datetime.now(UTC))
+    with state.store.reading() as db:
+        row = registry.find(db, certificate_id)
+        names, tries = (0, 0) if row is None else evaluations.similar(db, row["organization"], row["system_id"])
+    more = {"standing": state_of(state.ledger, certificate_id), "similar_systems": similar_sentence(names, tries)}
+    return answer(verdict.to_json() | more)
 
 
 @area.get(
