@@ -15,6 +15,10 @@ COLUMNS = 6
 """Metrics that a table of slices shows; records and JSON hold all."""
 
 
+SHOWN = 30
+"""Slices that a terminal shows; JSON and the other forms hold all."""
+
+
 class Reports(Held, Mapping[Any, Report]):
     """One report a slice, made when it is looked at: a thousand slices cost one pass, not a thousand reports."""
 
@@ -40,6 +44,23 @@ class Reports(Held, Mapping[Any, Report]):
         return (
             f"<{len(self)} reports by slice: {', '.join(map(repr, self._values[:5]))}{' …' if len(self) > 5 else ''}>"
         )
+
+    def __str__(self) -> str:
+        some = {value: self[value] for value in self._values[:SHOWN]}
+        names = [metric for report in list(some.values())[:1] for metric in report][:COLUMNS]
+        lines = [("slice", "rows", *names)]
+        for value, report in some.items():
+            cells = (cell_text(report[name].value if name in report else None) for name in names)
+            lines.append((str(value), f"{report.n_rows:,}", *cells))
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        text = [
+            "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
+            for line in lines
+        ]
+        if len(self) > SHOWN:
+            text.append(f"… and {len(self) - SHOWN:,} more; --json holds all, --slice NAME shows one")
+        cautions = dict.fromkeys(c for report in some.values() for c in report.cautions if "damaged" in c)
+        return "\n".join([*text, *(f"! {caution}" for caution in cautions)]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """The report of each slice as plain values."""
