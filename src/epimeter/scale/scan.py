@@ -42,6 +42,8 @@ def scan(
     skip_damaged: bool = False,
     threads: int | None = None,
     progress: Callable[[int | None], Tick] | None = None,
+    intervals: str | None = "asymptotic",
+    level: float = 0.95,
     **choices: Any,
 ) -> Report | Reports:
     """Measure predictions of any number in one pass, in memory that does not grow with them.
@@ -74,6 +76,8 @@ def scan(
         Threads to use; None for one a core.
     progress
         Called with the number of rows (None if it is not known) before the pass; gives what is called with the rows done.
+    intervals, level
+        ``asymptotic``: intervals where they are known, from totals of the same pass, and their nominal coverage; None: none.
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
 
@@ -100,7 +104,9 @@ def scan(
             threads=threads,
             progress=progress,
             **choices,
-        )
+        ),
+        intervals=intervals,
+        level=level,
     )
 
 
