@@ -476,3 +476,15 @@ int epi_parquet_fill(epi_parquet_column *column, const uint8_t *window, int64_t 
     }
     return EPI_DONE;
 }
+
+int64_t epi_parquet_longest_entry(const uint8_t *data, int64_t n, int64_t entries) {
+    int64_t longest = 0, at = 0;
+    for (int64_t i = 0; i < entries; i++) {
+        if (n - at < 4) return -1;
+        const int64_t size = (int64_t)data[at] | (int64_t)data[at + 1] << 8 | (int64_t)data[at + 2] << 16 | (int64_t)data[at + 3] << 24;
+        if (size > n - at - 4) return -1;
+        at += 4 + size;
+        longest = size > longest ? size : longest;
+    }
+    return longest;
+}

@@ -54,3 +54,6 @@ int64_t epi_hybrid(const uint8_t *data, int64_t n_data, int64_t width, int64_t n
 enum { EPI_COLUMN_NUMBERS = 7 };
 int epi_parquet_footer_fault(const uint8_t *footer, int64_t n, int64_t end, int64_t *columns, int64_t n_columns, int64_t *counts,
                              int64_t n_counts);
+
+/* The longest of the texts of a dictionary; -1 when they go on beyond the data. */
+int64_t epi_parquet_longest_entry(const uint8_t *data, int64_t n, int64_t entries);
