@@ -6,10 +6,11 @@ number of dimensions (one byte), its lengths (8 bytes each, little-endian) and i
 `f8` doubles, little-endian, -0 written as 0; `u1` labels and flags, a byte each; `u8` class numbers, 8 bytes each,
 where one is above 255. One data set has one digest, whatever the file format it came in.
 
-`epi-col-v2` is the same over every column that a verdict uses, times, classes, sources of truth and categories too, and over the kind of forecast, one word, before them: `i8` times,
-microseconds since 1970; `t4` words, the number of different ones, each with its length in bytes (4 bytes each), then for each
-row the number of its word in the order of their first appearance, -1 where there is none (4 bytes). A certificate states
-`epi-col-v1` and, over whole records, `epi-rec-v1`; an evaluation and a passport state `epi-col-v2`.
+`epi-col-v2` is the same over every column that a verdict uses: first the kind of forecast, one word, and after the columns
+above also times, classes, sources of truth and categories. `i8` are times, microseconds since 1970; `t4` are words: the number
+of different ones, each with its length in bytes (4 bytes each), then for each row the number of its word in the order of
+their first appearance, -1 where there is none (4 bytes). A certificate states `epi-col-v1` and, over whole records,
+`epi-rec-v1`; an evaluation and a passport state `epi-col-v2`.
 """
 
 from __future__ import annotations
