@@ -112,8 +112,7 @@ def test_a_preregistration_is_logged_and_named_by_the_certificate(service, tenan
     with service.client() as nobody:
         statuses = nobody.get("/status/1").content
     assert verify(answer.content, trust, at=datetime.now(UTC), status=statuses).shown == "VALID"
-    found = evaluated(other, preregistration=id)
-    assert other.post("/v1/certificates", json={"evaluation_id": found["evaluation_id"]}).status_code == 409
+    assert other.post(PATH, json=ground.body(ground.columns(2000), preregistration=id)).status_code == 404
 
 
 def test_a_revoked_certificate_is_revoked_everywhere(service, tenant, other, trust):

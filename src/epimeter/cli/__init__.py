@@ -32,6 +32,8 @@ COMMANDS = {
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
     "serve": "epimeter.cli.serve",
+    "backup": "epimeter.cli.backup",
+    "restore": "epimeter.cli.backup",
     "submit": "epimeter.cli.submit",
     "keys": "epimeter.cli.keys",
     "preregister": "epimeter.cli.preregister",

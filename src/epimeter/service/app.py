@@ -29,6 +29,7 @@ from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.ledger import Ledger
 from epimeter.service.problems import Problem
+from epimeter.service.published import Memory
 from epimeter.service.rates import window
 from epimeter.service.seats import Seats
 from epimeter.service.settings import Secrets, Settings
@@ -45,11 +46,13 @@ PULSE = 0.01
 log = logging.getLogger("epimeter.service")
 
 
-def create_app(settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children) -> FastAPI:
+def create_app(
+    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, memory: Memory
+) -> FastAPI:
     """The service over an opened store and an opened ledger."""
     gauges = Gauges()
     uses = Uses()
-    crew = Crew(settings, secrets, store, ledger, children, gauges, uses)
+    crew = Crew(settings, secrets, store, ledger, children, memory, gauges, uses)
     stopping = threading.Event()
 
     @asynccontextmanager

@@ -273,6 +273,8 @@ class Ledger:
             evaluated_at=evaluated_at,
             counted=attempt,
         )
+        with self._lock:
+            self._statuses = None
         if made.certificate is None:
             raise InputError(f"no certificate can be issued: {'; '.join(made.obstacles)}")
         return made.certificate

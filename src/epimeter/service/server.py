@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import ctypes
 import fcntl
+import hashlib
+import hmac
 import signal
 import socket
 import sys
@@ -20,10 +22,11 @@ from epimeter.service import errands, log_lines
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.children import Children
 from epimeter.service.ledger import Ledger, alone
+from epimeter.service.published import Memory, now_shown, place
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import MIB, Secrets, Settings, SettingsError, prepare
 from epimeter.service.wire import HEADERS_SIZE, Wire
-from epimeter.store import Store, journal, leases, organizations
+from epimeter.store import Store, facts, journal, leases, organizations
 from epimeter.store.migrations import migrate
 from epimeter.store.moments import new_id, now
 from epimeter.summaries import fast
@@ -66,6 +69,9 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             for sentence in ledger.rotate_due():
                 say(sentence)
             ledger.check()
+            _refuse_strangers(store, ledger, secrets)
+            memory = Memory(place(settings))
+            memory.refuse_older(now_shown(ledger, store), ledger)
             errands.warm()
             fast.load()
             children.wait()
@@ -73,7 +79,7 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
                 key = admin_key(store, secrets, anew=new_admin_key)
             if key is not None:
                 say(f"administrator key, shown this once: {key}")
-            asyncio.run(_serve(settings, secrets, store, ledger, children, say))
+            asyncio.run(_serve(settings, secrets, store, ledger, children, memory, say))
         finally:
             children.close()
             if ledger is not None:
@@ -101,6 +107,22 @@ def _refuse_second(lock: Any, settings: Settings) -> None:
         raise SettingsError(f"another process serves {settings.folder}; several processes need --postgres") from None
 
 
+def _refuse_strangers(store: Store, ledger: Ledger, secrets: Secrets) -> None:
+    """Refuse a database that belongs to another registry, or whose keys were stored under another pepper."""
+    registry = hashlib.sha256(f"{ledger.registry.issuer} {ledger.registry.log.origin} ".encode())
+    registry.update(ledger.registry.log.entry(0))
+    pepper = hmac.new(secrets.pepper, b"fingerprint", hashlib.sha256)
+    with store.writing() as db:
+        if facts.settle(db, "registry", registry.hexdigest()) != registry.hexdigest():
+            raise SettingsError(
+                f"the database belongs to another registry than {ledger.folder}; servers on one database must share one folder"
+            )
+        if facts.settle(db, "pepper", pepper.hexdigest()) != pepper.hexdigest():
+            raise SettingsError(
+                "the API keys in this database were stored under another pepper; servers on one database must share it"
+            )
+
+
 def admin_key(store: Store, secrets: Secrets, *, anew: bool = False) -> str | None:
     """An administrator's key: made on the first start, and where it was lost; else None."""
     with store.writing() as db:
@@ -126,9 +148,9 @@ def admin_key(store: Store, secrets: Secrets, *, anew: bool = False) -> str | No
 
 
 async def _serve(
-    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, say: Say
+    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, memory: Memory, say: Say
 ) -> None:
-    app = create_app(settings, secrets, store, ledger, children)
+    app = create_app(settings, secrets, store, ledger, children, memory)
     common: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "lifespan": "on"}
     front = uvicorn.Server(
         uvicorn.Config(

@@ -52,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Secret under which API keys are stored; by default the content of the file `pepper` in the data folder."""
     passphrase: str | None = None
     """Opens the private keys; by default the content of the file `passphrase` in the data folder."""
+    published: str | None = None
+    """File that remembers what was published; by default beside the data folder, with its name and `.published.json`."""
     workers: Annotated[int, msgspec.Meta(ge=0)] = 2
     """Jobs that are done at a time, of one organisation one less; 0 leaves them to other processes."""
     job_lease: Seconds = 30.0

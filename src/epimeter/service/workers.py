@@ -23,6 +23,7 @@ from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.heart import Heart
 from epimeter.service.ledger import ROUND, Ledger
+from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
 from epimeter.store import Store, evaluations, idempotency, jobs, journal
 from epimeter.store.moments import SECOND, new_id, now
@@ -44,10 +45,11 @@ class Crew:
         store: Store,
         ledger: Ledger,
         children: Children,
+        memory: Memory,
         gauges: Gauges,
         uses: Uses,
     ) -> None:
-        self._settings, self._secrets, self._children = settings, secrets, children
+        self._settings, self._secrets, self._children, self._memory = settings, secrets, children, memory
         self._store, self._ledger, self._gauges, self._uses = store, ledger, gauges, uses
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -138,6 +140,7 @@ class Crew:
         self.tend()
         signal.make(self._store, self._ledger, self._day, self._settings)
         carried = self.carry()
+        self._memory.write(now_shown(self._ledger, self._store))
         self._uses.write(self._store)
         if time.monotonic() - self._tidied > TIDY or not self._tidied:
             self._tidied = time.monotonic()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from epimeter.store.moments import now
 from epimeter.store.tables import journal
@@ -35,6 +35,11 @@ def page(db: Connection, organization: str, before: int | None, limit: int) -> l
     if before is not None:
         query = query.where(journal.c.number < before)
     return list(db.execute(query.limit(limit)).mappings())
+
+
+def last_number(db: Connection) -> int:
+    """The number of the newest entry; 0 when there is none."""
+    return int(db.execute(select(func.coalesce(func.max(journal.c.number), 0))).scalar_one())
 
 
 def uncarried(db: Connection, limit: int) -> list[RowMapping]:

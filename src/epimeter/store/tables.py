@@ -244,3 +244,11 @@ certificates = Table(
     Index("ix_certificates_issued_at_id", "issued_at", "id"),
 )
 """Whose a certificate is and of which evaluation; without an id while it is being issued. The rest is in the registry."""
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+"""What every server on this database must share: fingerprints of its registry and of its pepper."""

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``epimeter backup`` and ``epimeter restore``: a running registry in one file, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from epimeter.errors import MissingExtraError
+
+
+def _settings(config: str | None, options: dict[str, Any]) -> Any:
+    try:
+        from epimeter.service.settings import load
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("the service", missing.name or "fastapi", "service") from None
+    return load(config, options=options)
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--data", help="Data folder of the registry.  [default: epimeter-data]")
+@click.option("--postgres", metavar="URL", help="Its PostgreSQL, where it uses one.")
+@click.option("--config", type=click.Path(), help="TOML file of settings, as for serve.")
+def backup(target: Path, config: str | None, **options: Any) -> None:
+    """Write database, logs, keys and secrets of a registry into one file, while it serves.
+
+    The file holds everything that the registry is, its secrets too: keep it as you keep them.
+
+    \b
+    epimeter backup registry-2026-11-15.tar --data epimeter-data
+    """
+    settings = _settings(config, options)
+    from epimeter.service import backup as room
+
+    manifest = room.backup(settings, target)
+    click.echo(f"{target}: {len(manifest['files'])} files, made {manifest['made_at']}; it holds secrets, keep it apart")
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--data", help="New data folder.  [default: epimeter-data]")
+@click.option("--postgres", metavar="URL", help="An empty PostgreSQL to restore into.")
+@click.option("--config", type=click.Path(), help="TOML file of settings, as for serve.")
+def restore(source: Path, config: str | None, **options: Any) -> None:
+    """Put a backup into a new data folder and an empty database.
+
+    What was published after the backup was made is not in it. The file that remembers what was published lies beside the data
+    folder (or where `published` says): with it the server refuses to go on from an older state.
+
+    \b
+    epimeter restore registry-2026-11-15.tar --data epimeter-data
+    """
+    settings = _settings(config, options)
+    from epimeter.service import backup as room
+
+    manifest = room.restore(source, settings)
+    click.echo(
+        f"{settings.folder}: {len(manifest['files'])} files of {manifest['made_at']} are back; start it with: epimeter serve"
+    )

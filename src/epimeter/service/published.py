@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this registry has shown to the world, remembered outside its folder and its database.
+
+A database or a folder that is put back from a copy does not know what was published since: it would publish a second checkpoint
+of one size, give audit numbers twice, and make a revoked certificate valid again. So the server writes down, beside the data
+folder or where `published` says, the size and root of its newest checkpoint, the version of its newest status list and the
+number of its newest audit entry; and it does not start from a state that is older.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from epimeter.errors import LogError
+from epimeter.service.ledger import Ledger
+from epimeter.service.settings import Settings, SettingsError
+from epimeter.store import Store, journal
+from epimeter.trust.checkpoint import Checkpoint
+
+WAY_OUT = (
+    "Restore a newer backup. Where there is none, keep this folder as it is for whoever holds a certificate of it, and begin "
+    "a new registry with another data folder and another issuer"
+)
+
+
+class Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The newest of everything that counts up."""
+
+    origin: str
+    log_size: int
+    log_root: str
+    status_version: int
+    journal_number: int
+
+
+def place(settings: Settings) -> Path:
+    """Where it is written down: beside the data folder, so that a copy put in its place does not bring its own."""
+    folder = settings.folder.absolute()
+    return Path(settings.published) if settings.published else folder.with_name(f"{folder.name}.published.json")
+
+
+def now_shown(ledger: Ledger, store: Store) -> Published:
+    """What is published at this moment."""
+    point = Checkpoint.from_text(ledger.registry.log.checkpoint().text)
+    with store.reading() as db:
+        number = journal.last_number(db)
+    root = base64.b64encode(point.root).decode("ascii")
+    return Published(ledger.registry.log.origin, point.size, root, ledger.registry.statuses().version, number)
+
+
+class Memory:
+    """The file that remembers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._written: Published | None = None
+
+    def read(self) -> Published | None:
+        """What was published before; None on the first start."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Published)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError) as fault:
+            raise SettingsError(
+                f"{self._path} must say what this registry has published; it cannot be read: {fault}"
+            ) from None
+
+    def write(self, shown: Published) -> None:
+        """Write it down, whole or not at all; what counts up never goes back."""
+        before = self._written or self.read()
+        if before is not None and before.origin == shown.origin:
+            newer = shown if shown.log_size >= before.log_size else before
+            shown = msgspec.structs.replace(
+                newer,
+                status_version=max(shown.status_version, before.status_version),
+                journal_number=max(shown.journal_number, before.journal_number),
+            )
+        if shown == self._written:
+            return
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(msgspec.json.encode(shown))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, self._path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+        self._written = shown
+
+    def refuse_older(self, shown: Published, ledger: Ledger) -> None:
+        """Refuse to go on from a state that is older than what the world has seen, or another."""
+        before = self.read()
+        if before is None:
+            return
+        if before.origin != shown.origin:
+            raise SettingsError(
+                f"{self._path} is of the log {before.origin}; this one is {shown.origin}. Set another `published`."
+            )
+        behind = [
+            f"{name} {mine:,}, where {theirs:,} was published"
+            for name, mine, theirs in (
+                ("log entries", shown.log_size, before.log_size),
+                ("status list", shown.status_version, before.status_version),
+                ("audit entry", shown.journal_number, before.journal_number),
+            )
+            if mine < theirs
+        ]
+        if behind:
+            raise SettingsError(f"this is an older state than the world has seen: {'; '.join(behind)}. {WAY_OUT}.")
+        try:
+            point = Checkpoint.from_text(ledger.registry.log.checkpoint(before.log_size).text)
+            same = base64.b64encode(point.root).decode("ascii") == before.log_root
+        except LogError:
+            same = False
+        if not same:
+            raise SettingsError(
+                f"the first {before.log_size:,} entries of this log are not those that were published. {WAY_OUT}."
+            )

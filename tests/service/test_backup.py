@@ -1,0 +1,112 @@
+"""Backup and restore while serving, on both databases; older states, other folders and other peppers are refused."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import ground
+import httpx
+import pytest
+from conftest import Service, running
+
+PATH = "/v1/evaluate"
+ONE = ground.body({"confidence": [0.9], "correct": [True]})
+
+
+def epimeter(*words, **environment):
+    settings = {f"EPIMETER_{name.upper()}": str(value) for name, value in environment.items()}
+    return subprocess.run(
+        [sys.executable, "-m", "epimeter", *map(str, words)], env={**os.environ, **settings}, capture_output=True, text=True
+    )  # fmt: skip
+
+
+def refused(folder, postgres=None, **environment):
+    """What a server says that does not start."""
+    settings = {f"EPIMETER_{name.upper()}": str(value) for name, value in environment.items()}
+    with pytest.raises(RuntimeError) as fault:
+        Service(folder, settings, postgres).start()
+    return str(fault.value)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(kind, tmp_path, request):
+    def database():
+        return request.getfixturevalue("postgres").database() if kind == "postgres" else None
+
+    url = database()
+    with running(tmp_path, url) as made, made.tenant("Kept") as client:
+        number = client.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()["evaluation_id"]
+        certificate = client.post("/v1/certificates", json={"evaluation_id": number}).json()["certificate"]["id"]
+        key = client.key["key"]
+        stop = threading.Event()
+        answers = []
+
+        def load():
+            with httpx.Client(base_url=made.url, headers={"x-api-key": key}, timeout=60) as one:
+                while not stop.is_set():
+                    answers.append(one.post(PATH, json=ONE).status_code)
+
+        thread = threading.Thread(target=load)
+        thread.start()
+        words = ["--postgres", url] if url else []
+        file = tmp_path / "registry.tar"
+        done = epimeter("backup", file, "--data", made.folder, *words)
+        stop.set()
+        thread.join()
+        assert done.returncode == 0, done.stderr
+        assert set(answers) <= {200, 429} and file.stat().st_mode & 0o777 == 0o600
+        assert epimeter("backup", file, "--data", made.folder, *words).returncode == 2
+        client.post(f"/v1/certificates/{certificate}/revoke", json={"reason": "after the backup"}).raise_for_status()
+        assert client.get(f"/v1/certificates/{certificate}/status").json()["status"] == "REVOKED"
+    # A new folder elsewhere that nobody has seen anything of: everything is there, and numbers go on.
+    fresh = database()
+    words = ["--postgres", fresh] if fresh else []
+    other = tmp_path / "elsewhere" / "data"
+    done = epimeter("restore", file, "--data", other, *words)
+    assert done.returncode == 0, done.stderr
+    assert "something" in epimeter("restore", file, "--data", other, *words).stderr
+    back = Service(other, {}, fresh).start()
+    try:
+        with back.client(key) as client:
+            assert client.get(f"/v1/evaluations/{number}").json()["evaluation_id"] == number
+            assert client.get(f"/v1/certificates/{certificate}/verify").json()["authentic"] is True
+            assert client.post(PATH, json=ONE).status_code == 200
+            kept = client.get("/v1/audit").json()["items"]
+            assert len({line["number"] for line in kept}) == len(kept) > 3
+        assert back.client().get("/readyz").json()["status"] == "ok"
+    finally:
+        back.stop()
+    # The same put where the registry was: it was seen to publish more, and does not go on from here.
+    shutil.rmtree(made.folder)
+    fresh = database()
+    words = ["--postgres", fresh] if fresh else []
+    assert epimeter("restore", file, "--data", made.folder, *words).returncode == 0
+    sentence = refused(made.folder, fresh)
+    assert (
+        "older state than the world has seen" in sentence and "status list" in sentence and "newer backup" in sentence
+    )
+    # A damaged backup is refused before anything is written.
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    broken = epimeter("restore", file, "--data", tmp_path / "broken", *words)
+    assert broken.returncode == 2 and not (tmp_path / "broken").exists()
+
+
+def test_two_servers_on_one_database_share_folder_and_pepper(tmp_path, postgres):
+    url = postgres.database()
+    with running(tmp_path, url):
+        assert "another registry" in refused(tmp_path / "second", url)
+        assert "another pepper" in refused(tmp_path / "data", url, pepper="0123456789abcdef" * 3)
+
+
+def test_a_database_of_a_newer_program_is_refused_in_a_sentence(tmp_path):
+    import sqlite3
+
+    with running(tmp_path) as made:
+        folder = made.folder
+    with sqlite3.connect(folder / "epimeter.db") as db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    assert "use a newer program" in refused(folder)
