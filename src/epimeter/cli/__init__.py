@@ -26,6 +26,7 @@ COMMANDS = {
     "draw": "epimeter.cli.draw",
     "test": "epimeter.cli.test",
     "compare": "epimeter.cli.compare",
+    "recalibrate": "epimeter.cli.recalibrate",
     "plan": "epimeter.cli.plan",
     "collect": "epimeter.cli.collect",
     "monitor": "epimeter.cli.monitor",
@@ -78,6 +79,7 @@ def epimeter() -> None:
     epimeter passport FILE            the epistemic passport, as JSON or PDF
     epimeter test FILE                is the model calibrated; is its error at most tau
     epimeter compare A B              do models differ, on the same rows or on different ones
+    epimeter recalibrate FILE         maps from what is stated to what comes true: compare, fit, apply
     epimeter plan --expected-ece E    how many rows make a verdict firm
     epimeter collect FOLDER FILE…     predictions now, outcomes later, joined by id
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate

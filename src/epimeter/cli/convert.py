@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import click
 
 from epimeter.cli.log_options import log_options
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import row_suffix, spare, write_rows
 from epimeter.readers.logs import LogOptions
-
-SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson", ".arrow")
 
 
 @click.command()
@@ -34,35 +28,10 @@ def convert(files: tuple[str, ...], output: str, log: LogOptions) -> None:
     """
     from epimeter.readers.logs import read_log
 
-    suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise click.UsageError(f"a table is written as {', '.join(SUFFIXES)}; got {output!r}")
+    row_suffix(output)
     spare(output, *files)
     found = read_log(files, options=log)
-    _write(found.rows, output, suffix)
+    write_rows(found.rows, output)
     for note in found.notes:
         click.echo(f"epimeter: {note}", err=True)
     click.echo(f"wrote {output}: {found.n_rows:,} answers", err=True)
-
-
-def _write(rows: Any, output: str, suffix: str) -> None:
-    import pyarrow as pa
-
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        pq.write_table(rows, output)
-    elif suffix == ".arrow":
-        with pa.OSFile(output, "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
-            writer.write_table(rows)
-    elif suffix == ".csv":
-        import pyarrow.csv as csv
-
-        for name in [field.name for field in rows.schema if pa.types.is_list(field.type)]:
-            text = pa.array([None if value is None else json.dumps(value) for value in rows.column(name).to_pylist()])
-            rows = rows.set_column(rows.schema.get_field_index(name), name, text)
-        csv.write_csv(rows, output)
-    else:
-        with open(output, "w", encoding="utf-8") as file:
-            for batch in rows.to_batches(max_chunksize=4096):
-                file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())

@@ -175,6 +175,8 @@ def described(table: Table) -> dict[str, Any]:
         facts["unlabelled"] = table.unlabelled
     if table.notes:
         facts["notes"] = list(table.notes)
+    if table.recalibrated_by:
+        facts["recalibrated_by"] = table.recalibrated_by
     if table.confidence_source:
         facts["confidence_source"] = table.confidence_source
     return facts

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from epimeter.documents.held import form_of
+
+ROW_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson", ".arrow")
+"""What a table of rows is written as."""
 
 
 def spare(output: str | None, *inputs: str | None) -> None:
@@ -49,3 +54,37 @@ def in_a_folder(output: str | None) -> None:
     """Refuse an output in a folder that is not there, before anything is done that cannot be undone."""
     if output is not None and not os.path.isdir(os.path.dirname(output) or "."):
         raise click.UsageError(f"--output must lie in a folder that exists; {os.path.dirname(output)} does not")
+
+
+def row_suffix(output: str) -> str:
+    """The suffix of a table to be written; refused before any work."""
+    suffix = Path(output).suffix.lower()
+    if suffix not in ROW_SUFFIXES:
+        raise click.UsageError(f"a table is written as {', '.join(ROW_SUFFIXES)}; got {output!r}")
+    return suffix
+
+
+def write_rows(rows: Any, output: str) -> None:
+    """Write an Arrow table as the suffix of its file says."""
+    import pyarrow as pa
+
+    suffix = row_suffix(output)
+
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(rows, output)
+    elif suffix == ".arrow":
+        with pa.OSFile(output, "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+            writer.write_table(rows)
+    elif suffix == ".csv":
+        import pyarrow.csv as csv
+
+        for name in [field.name for field in rows.schema if pa.types.is_list(field.type)]:
+            text = pa.array([None if value is None else json.dumps(value) for value in rows.column(name).to_pylist()])
+            rows = rows.set_column(rows.schema.get_field_index(name), name, text)
+        csv.write_csv(rows, output)
+    else:
+        with open(output, "w", encoding="utf-8") as file:
+            for batch in rows.to_batches(max_chunksize=4096):
+                file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())

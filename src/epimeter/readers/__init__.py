@@ -8,7 +8,7 @@ refused in one sentence as a `ReadError`; nothing is repaired, and nothing is le
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from epimeter.readers.assembly import joined, settled, tables
-from epimeter.readers.block import Blocks
+from epimeter.readers.block import Block, Blocks
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log, read_log
-from epimeter.readers.roles import detect
+from epimeter.readers.roles import detect, forecast_roles
 from epimeter.readers.table import Table
 
-__all__ = ["Choice", "Table", "arrivals", "batches", "read"]
+__all__ = ["Choice", "Table", "arrivals", "batches", "read", "verbatim"]
 
 ROWS = 1 << 20
 BYTES_A_ROW = 32
@@ -91,18 +91,47 @@ def arrivals(
         yield replace(table, awaiting=np.zeros(table.n_rows, bool) if unlabelled is None else unlabelled)
 
 
-def _blocks(source: Any, columns: Choice | Mapping[str, str] | None, format: str | None, rows: int | None) -> Blocks:
-    """The blocks of a source, whatever it is."""
+def verbatim(
+    source: Any, *, columns: Choice | Mapping[str, str] | None = None, format: str | None = None
+) -> Iterator[tuple[Block, bool]]:
+    """Every column of a source as it stands, with the roles of its forecast; and whether it says an outcome.
+
+    Parameters
+    ----------
+    source, columns, format
+        As for `read`; an outcome may be missing.
+    """
+    outcome: list[bool] = []
+
+    def chooser(name: str, names: Any, lists: Any = frozenset()) -> Any:
+        roles, has_outcome = forecast_roles(names, columns, name, lists)
+        outcome.append(has_outcome)
+        forecast = {role: roles.columns[role] for role in ("confidence", "probabilities") if role in roles.columns}
+        return replace(roles, columns=forecast | {"slice": tuple(names)})
+
+    for block in _blocks(source, columns, format, None, chooser):
+        yield block, outcome[0]
+
+
+def _blocks(
+    source: Any,
+    columns: Choice | Mapping[str, str] | None,
+    format: str | None,
+    rows: int | None,
+    choose: Callable[..., Any] | None = None,
+) -> Blocks:
+    """The blocks of a source, whatever it is; `choose` finds the roles of a source's columns."""
+    choose = choose or partial(_chosen, columns)
     if not isinstance(source, str | os.PathLike):
         from epimeter.readers import frames
 
-        yield from frames.blocks(source, partial(_chosen, columns, frames.kind(source)), rows)
+        yield from frames.blocks(source, partial(choose, frames.kind(source)), rows)
         return
     from epimeter.readers.files import format_of, opened
 
     size = None if rows is None else rows * BYTES_A_ROW
     with opened(source) as stream:
-        chooser = partial(_chosen, columns, stream.source)
+        chooser = partial(choose, stream.source)
         found = format_of(stream, format)
         if found in ("csv", "tsv"):
             from epimeter.readers import delimited

@@ -97,6 +97,9 @@ def settled(block: Block) -> tuple[Table, Mask]:
         columns["slices"] = np.stack([words(block, name).astype(object) for name in roles["slice"]], axis=1)
     if "id" in roles:
         columns["id"] = identities(block, roles["id"][0])
+    if "recalibrated_by" in roles:
+        marks = {str(word) for word in words(block, roles["recalibrated_by"][0]) if word}
+        columns["recalibrated_by"] = ", ".join(sorted(marks)) or None
     columns["timestamp"], columns["zoneless"], notes = _timestamp(block)
     served = dict(block.roles.served)
     if notes:
@@ -166,11 +169,18 @@ def joined(parts: list[Table]) -> Table:
     return replace(
         first,
         unlabelled=sum(part.unlabelled for part in parts),
+        recalibrated_by=_marks(parts),
         zoneless=next((part.zoneless for part in parts if part.zoneless is not None), None),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         **columns,
     )
+
+
+def _marks(parts: list[Table]) -> str | None:
+    """Every map that changed predictions of a part."""
+    marks = {mark for part in parts if part.recalibrated_by for mark in part.recalibrated_by.split(", ")}
+    return ", ".join(sorted(marks)) or None
 
 
 def _concatenated(columns: list[Any]) -> Any:

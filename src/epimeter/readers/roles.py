@@ -39,6 +39,7 @@ FURTHER = {
     "category": ("category", "unknown_category"),
     "class": ("class", "class_name"),
     "features": ("features", "embedding", "embeddings"),
+    "recalibrated_by": ("recalibrated_by",),
     "slice": (),
 }
 """Roles that are no part of every table, with the names that say them."""
@@ -141,6 +142,32 @@ def detect(
     if choice.classes is not None:
         class_names = _ordered_classes(choice.classes, columns, source)
     return Roles(columns, class_names, frozenset(said), compared, choice.positive, kind=kind)
+
+
+def forecast_roles(
+    names: Sequence[str], given: Choice | Mapping[str, str] | None, source: str, lists: Container[str] = frozenset()
+) -> tuple[Roles, bool]:
+    """The columns of the forecast alone, for rows that need no outcome; and whether a column says one.
+
+    Where there is an outcome the kind is found and held against the one that was said, as in `detect`.
+    """
+    choice = Choice.of(given)
+    said = _said(names, choice.columns, source)
+    by_word: dict[str, list[str]] = {}
+    for name in names:
+        by_word.setdefault(word_of(name), []).append(name)
+    if "label" in said or "correct" in said or _named((*TRUTH, *RIGHT), by_word):
+        return detect(names, choice, source, lists), True
+    role, chosen, class_names = _prediction(names, by_word, said, source, lists, choice)
+    kind: Kind = "classes" if role == "probabilities" else "answer" if choice.kind == "answer" else "event"
+    if choice.kind not in (None, kind):
+        needs = "one probability column a class" if choice.kind == "classes" else "one number a row"
+        raise ReadError(f"kind {choice.kind} needs {needs}; {source} has {listed(chosen)}", field="kind")
+    columns = {role: chosen}
+    _refuse_doubles(names, columns, source)
+    if choice.classes is not None:
+        class_names = _ordered_classes(choice.classes, columns, source)
+    return Roles(columns, class_names, frozenset(said), kind=kind), False
 
 
 def _named(words: Iterable[str], by_word: Mapping[str, list[str]]) -> list[str]:

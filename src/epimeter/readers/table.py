@@ -54,6 +54,8 @@ class Table:
         What the source says of itself: dataset_id, created_at, domain and the like.
     confidence_source
         How a log's confidence came about: `choice_logprob`, `verbalised`, `judge` and so on.
+    recalibrated_by
+        The map, with its digest, that changed the predictions after the model made them.
     notes
         Sentences a report should repeat: columns that were found and left out.
     """
@@ -84,6 +86,7 @@ class Table:
     numbering: Numbering = "row"
     metadata: Mapping[str, Any] = field(default_factory=dict)
     confidence_source: str | None = None
+    recalibrated_by: str | None = None
     notes: tuple[str, ...] = ()
 
     @property

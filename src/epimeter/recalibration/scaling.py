@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 
 LIMITS = 0.01, 100.0
 """Between these the temperature is sought."""
+BLOCK = 1 << 16
+"""Scores that are worked on at a time: they stay in the cache."""
+Derivatives = tuple[float, float, float]
+"""Mean log loss and its first two derivatives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,53 +65,79 @@ def temperature_scaling(rows: View, *, at: Any = None) -> TemperatureFit:
     binary = isinstance(rows, Binary)
     score = logit(rows.prob) if binary else np.log(clipped(rows.prob))
     score = np.stack([np.zeros(len(score)), score], axis=1) if binary else score
-    score = score - score[np.arange(len(score)), rows.true.astype(np.intp)][:, None]  # against what came true
-    cold = best_inverse(score, rows.weight)
+    score -= score[np.arange(len(score)), rows.true.astype(np.intp)][:, None]  # against what came true
+    before = derivatives(score, rows.weight, 1.0)
+    cold, (nll, _, _) = best_inverse(score, rows.weight, before)
     return TemperatureFit(
         temperature=1 / cold,
-        nll=derivatives(score, rows.weight, cold)[0],
-        nll_before=derivatives(score, rows.weight, 1.0)[0],
+        nll=nll,
+        nll_before=before[0],
         mapped=None if at is None else cooled(at, cold, 1 if binary else rows.n_classes),
     )
 
 
-def best_inverse(score: Floats, weight: Floats | None) -> float:
-    """The 1/T of least loss: Newton's method on a convex function, kept between the two points that enclose it."""
+def best_inverse(score: Floats, weight: Floats | None, start: Derivatives) -> tuple[float, Derivatives]:
+    """The 1/T of least loss and what `derivatives` says there: Newton's method on a convex function.
+
+    Every look at the function is a pass over all scores, so none is made that is not needed: the ends of the range are
+    looked at only when a step leads there.
+    """
     low, high = 1 / LIMITS[1], 1 / LIMITS[0]
-    if derivatives(score, weight, 1.0)[1] == 0:
-        return 1.0  # it is at 1 already, or temperature changes nothing
-    if derivatives(score, weight, low)[1] >= 0:
-        return low
-    if derivatives(score, weight, high)[1] <= 0:
-        return high
-    cold = 1.0
+    cold, here = 1.0, start
     for _ in range(100):
-        _, slope, curvature = derivatives(score, weight, cold)
+        _, slope, curvature = here
         if slope == 0:
+            # The best, or temperature changes nothing; or the loss is flat from here to the end of the range.
+            if cold != 1.0:
+                end = 1 / LIMITS[0] if cold > 1 else 1 / LIMITS[1]
+                there = derivatives(score, weight, end)
+                if there[1] * (end - cold) <= 0:
+                    return end, there
             break
-        low, high = (cold, high) if slope < 0 else (low, cold)
-        step = -slope / curvature if curvature > 0 else math.inf
-        # A Newton step that leaves the bracket is replaced by the geometric middle.
-        new = cold + step if low < cold + step < high else math.sqrt(low * high)
-        if abs(new - cold) <= 1e-13 * cold:
+        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
+        new = cold + step
+        if not low < new < high:
+            end = high if step > 0 else low
+            there = derivatives(score, weight, end)
+            if there[1] * step <= 0:
+                return end, there
+            # The best lies between: the geometric middle halves the distance in the logarithm.
+            low, high = (cold, end) if step > 0 else (end, cold)
+            new = math.sqrt(low * high)
+        elif step > 0:
+            low = cold
+        else:
+            high = cold
+        moved, cold = abs(new - cold), new
+        here = derivatives(score, weight, cold)
+        # Newton's error after a step is about the square of the step.
+        if moved <= 1e-8 * cold:
             break
-        cold = new
-    return cold
+    return cold, here
 
 
-def derivatives(score: Floats, weight: Floats | None, cold: float) -> tuple[float, float, float]:
+def derivatives(score: Floats, weight: Floats | None, cold: float) -> Derivatives:
     """Mean log loss at 1/T = cold and its first two derivatives; exact sums, so that no order of rows matters."""
-    scaled = cold * score
-    top = scaled.max(axis=1)
-    chance = np.exp(scaled - top[:, None])
-    total = chance.sum(axis=1)
-    loss = np.log(total) + top
-    mean = np.sum(chance * score, axis=1) / total
-    spread = np.sum(chance * (score - mean[:, None]) ** 2, axis=1) / total
+    columns = np.empty((3, len(score)))
+    step = max(1, BLOCK // score.shape[1])
+    for at in range(0, len(score), step):
+        part = score[at : at + step]
+        chance = cold * part
+        top = chance.max(axis=1)
+        chance -= top[:, None]
+        np.exp(chance, out=chance)
+        total = chance.sum(axis=1)
+        # The mean first: a square of differences loses no digits where all scores are large.
+        mean = np.einsum("ij,ij->i", chance, part) / total
+        away = part - mean[:, None]
+        away *= away
+        columns[0, at : at + step] = np.log(total) + top
+        columns[1, at : at + step] = mean
+        columns[2, at : at + step] = np.einsum("ij,ij->i", chance, away) / total
     if weight is None:
-        return tuple(float(fixed.total(column).floats()) / len(score) for column in (loss, mean, spread))  # type: ignore[return-value]
+        return tuple(float(fixed.total(column).floats()) / len(score) for column in columns)  # type: ignore[return-value]
     mass = math.fsum(weight)
-    return tuple(math.fsum(column * weight) / mass for column in (loss, mean, spread))  # type: ignore[return-value]
+    return tuple(math.fsum(column * weight) / mass for column in columns)  # type: ignore[return-value]
 
 
 def cooled(at: Any, cold: float, n_columns: int) -> Any:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from epimeter.card import find
 from epimeter.report.measurement import Measurement
@@ -12,6 +13,16 @@ from epimeter.views import View
 
 FEW_ROWS = 1000
 FEW_IN_BIN = 10
+
+
+def recalibrated(source: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence where the predictions are not those of the model: a map changed them."""
+    if "recalibrated_by" in source:
+        return (f"the predictions were recalibrated after the model made them, by {source['recalibrated_by']}",)
+    column = source.get("columns", {}).get("recalibrated_by")
+    if column is None:
+        return ()
+    return (f"the predictions were recalibrated after the model made them; column {column} says by which map",)
 
 
 def cautions(view: View, table: BinTable, made: Iterable[Measurement]) -> tuple[str, ...]:

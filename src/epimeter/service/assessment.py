@@ -16,11 +16,11 @@ import numpy as np
 from epimeter import __version__
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.readers.digest import SCHEME
 from epimeter.report import evaluate
 from epimeter.service.bodies import encoded
 from epimeter.service.schemas import Compliance, DatasetReport, Facts, Metrics, OntoReport, Period
 from epimeter.standards.bands import RISK, risk_index
-from epimeter.standards.digests import SCHEME
 from epimeter.standards.ers import (
     LARGEST_SHARE,
     LEVEL_NAMES,

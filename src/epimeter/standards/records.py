@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError
 from epimeter.kinds import WORDING, Kind
+from epimeter.readers.digest import dataset_digest
 from epimeter.readers.table import Table
-from epimeter.standards.digests import WHOLE_SCHEME, dataset_digest
 from epimeter.views import Binary, View, view
 
 Flags = NDArray[np.bool_]
@@ -67,8 +67,6 @@ class Records:
         None without timestamps: the span cannot be shown (C-12).
     sources
         Records by the source of their ground truth.
-    timestamp, ground_truth_source
-        The columns behind `period` and `sources`.
     unlabelled
         Records without ground truth, left out of every metric (C-13).
     notes
@@ -82,10 +80,9 @@ class Records:
     classes: NDArray[Any] | None = None
     period: Period | None = None
     sources: Mapping[str, int] = field(default_factory=dict)
-    timestamp: NDArray[Any] | None = None
-    ground_truth_source: NDArray[Any] | None = None
     unlabelled: int = 0
     confidence_source: str | None = None
+    recalibrated_by: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -114,24 +111,6 @@ class Records:
             }
         )
 
-    @property
-    def whole_digest(self) -> str:
-        """`epi-col-v2` digest of every column that a verdict uses: the same digest, the same verdicts."""
-        return dataset_digest(
-            {
-                "kind": np.array([self.kind], object),
-                "confidence": self.given.prob.astype(np.float64, copy=False),
-                "label": self.given.true,
-                "unknown": self.unknown,
-                "detected": self.detected,
-                "timestamp": self.timestamp,
-                "class": None if self.classes is self.given.true else self.classes,
-                "ground_truth_source": self.ground_truth_source,
-                "category": self.category,
-            },
-            scheme=WHOLE_SCHEME,
-        )
-
 
 def records(
     correct: Any,
@@ -146,6 +125,7 @@ def records(
     ground_truth_source: Any = None,
     unlabelled: int = 0,
     confidence_source: str | None = None,
+    recalibrated_by: str | None = None,
     now: datetime.datetime | None = None,
     place: Callable[[int], str] | None = None,
     notes: tuple[str, ...] = (),
@@ -179,7 +159,7 @@ def records(
     }
     if words["classes"] is None and given.kind != "answer":
         words["classes"] = given.true  # the class of a record is its outcome
-    times, period, remarks = _period(timestamp, given.n_rows, now, where)
+    period, remarks = _period(timestamp, given.n_rows, now, where)
     return Records(
         given=given,
         unknown=flags["unknown"],
@@ -187,11 +167,10 @@ def records(
         category=words["category"],
         classes=words["classes"],
         period=period,
-        timestamp=times,
-        ground_truth_source=_column(ground_truth_source, given.n_rows, "ground_truth_source"),
         sources=_sources(ground_truth_source, given.n_rows, where),
         unlabelled=unlabelled,
         confidence_source=confidence_source,
+        recalibrated_by=recalibrated_by,
         notes=(*notes, *remarks),
     )
 
@@ -224,6 +203,7 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         ground_truth_source=table.ground_truth_source,
         unlabelled=table.unlabelled,
         confidence_source=table.confidence_source,
+        recalibrated_by=table.recalibrated_by,
         now=now,
         place=lambda row: f"{table.place(row)} of {table.source}",
         notes=notes,
@@ -252,10 +232,10 @@ def _flags(values: Any, n_rows: int, name: str) -> Flags | None:
 
 def _period(
     timestamp: Any, n_rows: int, now: datetime.datetime | None, where: Callable[[int], str]
-) -> tuple[NDArray[Any] | None, Period | None, tuple[str, ...]]:
+) -> tuple[Period | None, tuple[str, ...]]:
     """First to last record; missing times and times to come are refused, disorder is noted."""
     if timestamp is None:
-        return None, None, ()
+        return None, ()
     times = _column(_utc(timestamp, where), n_rows, "timestamp")
     assert times is not None
     times = times.astype("datetime64[us]")
@@ -285,7 +265,7 @@ def _period(
             f"timestamps are not in order, the first step back is at {where(row)}; "
             "the span is from the earliest to the latest (ERS-3.1-d)",
         )
-    return times, Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
+    return Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
 
 
 def _utc(timestamp: Any, where: Callable[[int], str]) -> Any:

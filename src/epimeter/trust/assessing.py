@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from epimeter import __version__
+from epimeter.readers.digest import SCHEME
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Interval
-from epimeter.standards.digests import SCHEME, code_digest
+from epimeter.standards.digests import code_digest
 from epimeter.standards.ers import DELTA, ers_dataset_check, ers_raw
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import records_of
@@ -68,13 +69,14 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         sample_size=ers.sample_size,
         period=(first, last),
         domain=domain,
-        dataset_digest=f"{SCHEME}:sha-256:{records.digest}",
+        dataset_digest=f"{SCHEME}:sha-256:{found.dataset_digest}",
         records_root=records_root(record_columns(table)),
         code_digest=f"sha-256:{found.code_digest}",
         engine_version=__version__,
         interval_method="none" if spans["ece"] is None else spans["ece"].method,
         covered_bins=check.covered_bins,
         kind=records.kind,
+        recalibrated_by=records.recalibrated_by,
         unlabelled=records.unlabelled,
         largest_class_share=None if records.classes is None else rounded(check.largest_share),
     )
@@ -127,9 +129,7 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
         unlabelled=totals.unlabelled,
         largest_class_share=None if totals.classes is None else rounded(check.largest_share),
     )
-    return _judged(
-        made, ers_requirements(check, period, by_class=totals.classes is not None, accuracy=sums.right / sums.n_rows)
-    )
+    return _judged(made, ers_requirements(check, period, by_class=totals.classes is not None))
 
 
 def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment:
@@ -140,6 +140,11 @@ def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment
         if one.blocks and not one.passed
     ]
     obstacles = list(lacking)
+    if made.recalibrated_by is not None and " " in made.recalibrated_by:
+        obstacles.append(
+            f"recalibration must be by one map, and not fitted on the rows evaluated (42001-B.2.2-a); these are by "
+            f"{made.recalibrated_by}"
+        )
     if made.level == "NONE":
         obstacles.append(f"the limits of no level are met (ECE {made.ece}, U-Recall {made.u_recall}, ERS {made.ers})")
     return replace(made, lacking=tuple(lacking), obstacles=tuple(obstacles))

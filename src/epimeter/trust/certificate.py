@@ -126,6 +126,7 @@ SHAPE: Shape = {
         ),
         "config_digest": _SHA256,
         "forecast": Optional({"kind": word(*KINDS), "meaning": word(*CERTIFIED.values())}),
+        "recalibrated_by": Optional(pattern("[a-z_]+:sha256:[0-9a-f]{64}", "a map's name, :sha256: and 64 digits")),
         "code_digest": _SHA256,
         "report_digest": maybe(_SHA256),
         "engine": {"name": word("epimeter"), "version": name_of},
@@ -203,6 +204,8 @@ class Assessment:
     interval_method: str
     covered_bins: int
     kind: Kind
+    recalibrated_by: str | None = None
+    """The map, with its digest, that changed the predictions before they were evaluated."""
     unlabelled: int = 0
     largest_class_share: float | None = None
     lacking: tuple[str, ...] = field(default=())
@@ -333,6 +336,7 @@ def draft(found: Assessment, subject: Subject, terms: Terms) -> dict[str, Any]:
             "records_root": found.records_root,
             "config_digest": config_digest(found.kind),
             "forecast": {"kind": found.kind, "meaning": CERTIFIED[found.kind]},
+            **({} if found.recalibrated_by is None else {"recalibrated_by": found.recalibrated_by}),
             "code_digest": found.code_digest,
             "report_digest": terms.report_digest,
             "engine": {"name": "epimeter", "version": found.engine_version},

@@ -82,6 +82,11 @@ class Evidence:
 def evidence_of(table: Table, *, at: datetime, assume_utc: bool = False) -> Evidence:
     """The evidence of one table; a record from after `at` is refused."""
     records = records_of(table, now=at, assume_utc=assume_utc)
+    if records.recalibrated_by is not None:
+        raise InputError(
+            f"sums do not remember a recalibration; these predictions are by {records.recalibrated_by}. Certify the rows",
+            field="recalibrated_by",
+        )
     root = records_root(record_columns(table)).rpartition(":")[2]
     part = Part(digest=records.digest, root=root, n_rows=records.n_rows)
     return Evidence(totals=ErsTotals.of(records), parts=(part,))
