@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
-.PHONY: demo test slow endurance lint format clean generate wheels
+.PHONY: fuzz demo test slow endurance lint format clean generate wheels
 
 $(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -50,6 +50,14 @@ wheels:
 	EPIMETER_TARGET=x86_64-linux-gnu.2.17 $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	EPIMETER_TARGET=aarch64-linux-gnu.2.17 $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	@ls dist/*.whl
+
+# libFuzzer over what foreign Parquet bytes reach, with sanitizers; needs clang. A finding is written beside the corpus.
+SECONDS ?= 600
+fuzz: $(VENV)/.test
+	$(BIN)/python fuzz/seeds.py build/fuzz/corpus
+	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc/epimeter/core -Isrc/epimeter/core/include \
+		fuzz/parquet_pages.c src/epimeter/core/parquet_pages.c src/epimeter/core/parquet_footer.c -o build/fuzz/parquet_pages
+	build/fuzz/parquet_pages -max_total_time=$(SECONDS) -max_len=4096 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/corpus
 
 clean:
 	rm -f src/epimeter/core/_native.abi3.so

@@ -157,16 +157,13 @@ def decode_pyarrow(folder):
     """pyarrow's decoder alone, the same way."""
     from epimeter.scale import parquet
 
-    parquet.pages_pay = lambda file: False
+    os.environ["EPIMETER_PARQUET_PAGES"] = "off"
     return _decoded(folder, parquet)
 
 
 def _decoded(folder, parquet):
     from concurrent.futures import ThreadPoolExecutor
 
-    from epimeter.summaries import fast
-
-    fast.load()
     opened = [parquet.opened(path, path) for path in files(folder)]
     jobs = list(parquet.jobs(opened, parquet.columns_of(opened, None, None, frozenset())))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -205,9 +202,7 @@ def parts(rows: int = 1 << 14, rounds: int = 3000) -> dict[str, float]:
 
     from epimeter.scale import loops, score_loops
     from epimeter.scale.plan import Plan
-    from epimeter.summaries import fast
 
-    fast.load()
     held = Looped(Plan.of(None, {}, kind="event", weighted=False).streaming)
     held.grow(1)
     rng = np.random.default_rng(0)

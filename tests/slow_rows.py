@@ -22,7 +22,7 @@ def slowly(recipe, view):
     loop = recipe.loop
     if loop is None:
         return recipe.summarise(view)
-    if loop.kind == "scores":
+    if loop.kind in ("scores", "powers"):
         return recipe.by_score(view)
     return {"bins": bins, "moments": moments, "cells": cells}[loop.kind](view, loop.bins)
 

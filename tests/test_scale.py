@@ -140,10 +140,7 @@ def test_the_number_of_threads_changes_no_bit(threads, files, exact):
 
 def test_the_report_of_a_pass_says_what_evaluate_says(files):
     p, y, _ = data()
-    streamed, whole = (
-        scan(files / "whole.parquet").to_dict(),
-        epimeter.evaluate(y, p, kind="answer", intervals=None).to_dict(),
-    )
+    streamed, whole = scan(files / "whole.parquet").to_dict(), epimeter.evaluate(y, p, kind="answer").to_dict()
     for name in ("n_rows", "n_classes", "kind", "base_rate", "mean_confidence", "measurements", "cautions", "bins"):
         assert streamed[name] == whole[name], name
     assert streamed["source"]["columns"] == {"confidence": "confidence", "label": "correct"}

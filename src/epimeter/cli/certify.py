@@ -33,8 +33,7 @@ def subject_options(command: Any) -> Any:
         click.option(
             "--domain",
             type=click.Choice(["medical", "legal", "financial", "code", "general"]),
-            default="general",
-            show_default=True,
+            help="By default what the file says of itself, else general.",
         ),
         click.option("--digest", "digests", multiple=True, metavar="SHA256", help="SHA-256 of a model file, in hex."),
     )
@@ -65,16 +64,20 @@ def evidence_in(files: Sequence[str]) -> Evidence:
     return found
 
 
-def assessed(file: str, domain: str, choice: Choice, format: str | None, assume_utc: bool, at: datetime) -> Assessment:
+def assessed(
+    file: str, domain: str | None, choice: Choice, format: str | None, assume_utc: bool, at: datetime
+) -> Assessment:
     """What the predictions in a file, or the sums in a summary, earn."""
     from epimeter.readers import read
+    from epimeter.standards.method import domain_of
     from epimeter.trust.assessing import assess, assess_evidence
 
     if is_summary(file):
         if choice != Choice() or format is not None or assume_utc:
             raise InputError(f"options about columns and times are for epimeter summarise; {file} is a summary already")
-        return assess_evidence(evidence_in([file]), domain=domain, at=at)
-    return assess(read(file, columns=choice, format=format), domain=domain, at=at, assume_utc=assume_utc)
+        return assess_evidence(evidence_in([file]), domain=domain or "general", at=at)
+    table = read(file, columns=choice, format=format)
+    return assess(table, domain=domain_of(domain, table), at=at, assume_utc=assume_utc)
 
 
 @click.command()
@@ -102,7 +105,7 @@ def certify(
     organization: str,
     system_id: str,
     system_version: str,
-    domain: str,
+    domain: str | None,
     digests: tuple[str, ...],
     registration: str | None,
     report: str | None,
@@ -127,16 +130,16 @@ def certify(
     spare(output, file, report)
     in_a_folder(output)  # a certificate once issued is not taken back
     at = moment_of(None)
-    subject = Subject(
-        organization=organization,
-        system_id=system_id,
-        system_version=system_version,
-        domain=domain,
-        digests=tuple(digest.lower() for digest in digests),
-    )
     with opened(folder, at) as registry:
         signers = registry.signers(passphrase(passphrase_file), at)
         found = assessed(file, domain, choice, format, assume_utc, at)
+        subject = Subject(
+            organization=organization,
+            system_id=system_id,
+            system_version=system_version,
+            domain=found.domain,
+            digests=tuple(digest.lower() for digest in digests),
+        )
         outcome = registry.certify(
             found,
             subject,

@@ -77,7 +77,7 @@ def _evaluation(
     known = _known(file)
     if known is not None:
         return known
-    given = Given(**{**standards, "standard": standards["standard"] or "both"}, bins=bins)
+    given = Given(**{**standards, "standard": standards["standard"] or "both"}, bins=bins, passport=True)
     found = evaluated(file, choice, format, given)
     return found.standards.to_dict() | {"report": found.report.to_dict()}
 

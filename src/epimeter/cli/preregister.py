@@ -23,7 +23,7 @@ def preregister(
     organization: str,
     system_id: str,
     system_version: str,
-    domain: str,
+    domain: str | None,
     digests: tuple[str, ...],
     aim: str,
     data_source: str,
@@ -39,7 +39,7 @@ def preregister(
         organization=organization,
         system_id=system_id,
         system_version=system_version,
-        domain=domain,
+        domain=domain or "general",
         digests=tuple(digest.lower() for digest in digests),
     )
     plan = Plan(aim=aim, data_source=data_source, least_records=least_records)

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OPTIONS = (
     click.option("--standard", type=click.Choice(["ers", "42001", "both"]), help="Evaluate after ONTO-ERS, ONTO 42001."),
-    click.option("--domain", default="general", show_default=True, help="medical, legal, financial, code, general."),
+    click.option("--domain", help="medical, legal, financial, code, general; by default what the file says, else general."),
     click.option("--onto-domain", help="Domain of ONTO 42001, where it is not the converted one."),
     click.option("--unknown-threshold", type=float, default=0.5, show_default=True,
                  help="An input counts as detected below this confidence (42001); a column `detected` overrules it."),
@@ -61,7 +61,7 @@ class Given:
     """The options as typed."""
 
     standard: str
-    domain: str
+    domain: str | None
     onto_domain: str | None
     unknown_threshold: float
     ers_threshold: float
@@ -81,6 +81,7 @@ class Given:
     draws: int
     seed: int
     bins: int | None = None
+    passport: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def evaluated(
     from epimeter.standards.evaluation import evaluate_standards
     from epimeter.standards.exposure_inputs import liability_inputs
     from epimeter.standards.exposure_report import liability_report
+    from epimeter.standards.method import domain_of
     from epimeter.standards.records import records_of
 
     now = datetime.datetime.now(datetime.UTC)
@@ -118,7 +120,7 @@ def evaluated(
     made = evaluate_standards(
         records,
         standard=given.standard,  # type: ignore[arg-type]
-        domain=given.domain,
+        domain=domain_of(given.domain, table),
         onto_domain=given.onto_domain,
         date=given.date or now.date(),
         declaration=declared,
@@ -131,6 +133,7 @@ def evaluated(
         weights_reason=given.weights_reason,
         baseline=baseline,
         new_baseline=given.new_baseline,
+        passport=given.passport,
         interval=given.interval,
         draws=given.draws,
         seed=given.seed,

@@ -20,7 +20,9 @@ from epimeter.readers.forecast import Choice
 @click.option("--key", envvar="EPIMETER_KEY", help="API key; better in the environment.  [EPIMETER_KEY]")
 @click.option("--model-id", required=True, help="The system whose predictions these are.")
 @click.option("--model-version", help="Its version; a certificate names it.")
-@click.option("--domain", default="general", show_default=True, help="medical, legal, financial, code or general.")
+@click.option(
+    "--domain", help="medical, legal, financial, code or general; by default what the file says, else general."
+)
 @column_options
 @click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Ask for the certificate and write it here.")
@@ -31,7 +33,7 @@ def submit(
     key: str | None,
     model_id: str,
     model_version: str | None,
-    domain: str,
+    domain: str | None,
     choice: Choice,
     format: str | None,
     preregistration: str | None,
@@ -46,6 +48,7 @@ def submit(
     """
     from epimeter.readers import read
     from epimeter.service.client import Client
+    from epimeter.standards.method import domain_of
     from epimeter.views import view
 
     table = read(file, columns=choice, format=format)
@@ -62,7 +65,8 @@ def submit(
             answer.prob,
             model_id=model_id,
             model_version=model_version,
-            domain=domain,
+            domain=domain_of(domain, table),
+            dataset_id=table.metadata.get("dataset_id"),
             preregistration=preregistration,
             timestamp=table.timestamp,
             id=table.id,

@@ -24,7 +24,7 @@ static int complete_bins(int64_t n, const epi_bins *sets) {
 int epi_add_rows(epi_pass *pass, const epi_rows *rows, int64_t runs, const int64_t *start, const int64_t *slot) {
     if (!complete(rows) || !complete_bins(pass->n_bins, pass->bins) || !complete_bins(pass->n_moments, pass->moments)) return 3;
     if (!pass->rows || !pass->ends || runs < 0) return 3;
-    if ((pass->plain && !pass->counts) || (pass->logs && !pass->certain)) return 3;
+    if ((pass->plain || pass->logs || pass->powers) && (!pass->counts || !pass->certain)) return 3;
     for (int64_t g = 0; g < runs; g++) {
         if (slot[g] < 0 || slot[g] >= pass->slots) return 3;
         if (start[g] < 0 || start[g + 1] < start[g] || start[g + 1] > rows->n) return 3;

@@ -9,6 +9,7 @@ at PCG64(seed).advance(r * width): replicates can be made in any order, in chunk
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -66,23 +67,41 @@ def counts(generator: NDArray[np.uint64], skip: int, n_rows: int) -> NDArray[np.
     return count
 
 
+class _Room(threading.local):
+    """Memory that a thread uses for one group after another: fresh memory costs as much as what is drawn into it."""
+
+    def __init__(self) -> None:
+        self.held = np.empty(0, np.uint8)
+
+    def of(self, size: int) -> NDArray[np.uint8]:
+        if len(self.held) < size:
+            self.held = np.empty(size, np.uint8)
+        return self.held[:size]
+
+
+_room = _Room()
+
+
 def label_bits(generator: NDArray[np.uint64], group: range, bound: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """The labels that a group of replicates draws; those of its r-th replicate are bit r of each row's byte."""
-    bits, n = np.empty(len(bound), np.uint8), len(bound)
+    """The labels that a group of replicates draws; those of its r-th replicate are bit r of each row's byte.
+
+    What this and the next two give is overwritten when the same thread draws again.
+    """
+    bits, n = _room.of(len(bound)), len(bound)
     accepted(lib.epi_draw_bits(read(generator), 4, group.start, len(group), read(bound), n, write(bits), n))
     return bits
 
 
 def side_bits(generator: NDArray[np.uint64], group: range, n_rows: int) -> NDArray[np.uint8]:
     """As `label_bits`, with probability 1/2 for every row."""
-    bits = np.empty(n_rows, np.uint8)
+    bits = _room.of(n_rows)
     accepted(lib.epi_draw_bits(read(generator), 4, group.start, len(group), NULL, 0, write(bits), n_rows))
     return bits
 
 
 def count_bytes(generator: NDArray[np.uint64], group: range, n_rows: int) -> NDArray[np.uint8] | None:
     """How often each replicate of a group draws each row; None if it is more than 127 times."""
-    count = np.empty((len(group), n_rows), np.uint8)
+    count = _room.of(len(group) * n_rows).reshape(len(group), n_rows)
     words = read(generator), 4, group.start, len(group)
     return None if accepted(lib.epi_count_bytes(*words, write(count), count.size, n_rows)) else count
 

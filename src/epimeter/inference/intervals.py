@@ -26,7 +26,8 @@ from epimeter.inference.draws import at_least
 from epimeter.inference.inversion import BinnedError, WalkError
 from epimeter.inference.ranked import INFLUENCES, ranked_ends
 from epimeter.inference.resampled_columns import column_interval
-from epimeter.inference.spread import Evidence, clopper_pearson, score_ends, skill_ends, student, sums_ends
+from epimeter.inference.spread import Evidence, Spread, clopper_pearson, score_ends, skill_ends, student, sums_ends
+from epimeter.inference.spread import Rows as RowSpread
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.metrics.cumulative.walk import event as walk_event
@@ -37,6 +38,7 @@ from epimeter.summaries.bins import BinTotals
 from epimeter.summaries.means import MeanOf
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.rows import OrderedRows
+from epimeter.summaries.score_moments import MomentsOf, ScoreMoments
 from epimeter.summaries.sums import SumsOf
 from epimeter.views import Binary, View
 
@@ -261,19 +263,48 @@ def resampled_interval(
     return Interval(low=low, high=high, level=level, method=word, units=units, note=note)
 
 
+def moments_for(metric: Metric[Any], recipe: Recipe) -> MomentsOf | None:
+    """The recipe of the moments that the interval of a metric needs; None where it needs none."""
+    if type(recipe) is MeanOf or (metric.name in SMOOTH_SUMS and isinstance(recipe, SumsOf) and not recipe.by_label):
+        return MomentsOf.of_recipe(recipe)
+    return None
+
+
+def _spread(
+    metric: Metric[Any], recipe: Any, view: View | None, evidence: Evidence, moments: ScoreMoments | None
+) -> Spread | None:
+    """How sure the means of a recipe are; None where too little is known."""
+    wanted = moments_for(metric, recipe)
+    if wanted is None:
+        return None
+    if evidence.group is not None:
+        if view is None:
+            return None
+        given = view.read_as(recipe.reading)
+        scores = np.asarray(recipe.score(given, **dict(recipe.bound)), np.float64)
+        return RowSpread(scores.reshape(given.n_rows, -1), evidence)
+    if moments is None:
+        if view is None:
+            return None
+        moments = wanted.summarise(view.read_as(recipe.reading))
+    return None if moments.beyond else wanted.finish(moments)
+
+
 def known_interval(
     metric: Metric[Any],
     recipe: Recipe,
     finished: Any,
-    view: View,
+    view: View | None,
     choices: Mapping[str, Any],
     evidence: Evidence,
     level: float,
     method: str = "auto",
+    moments: ScoreMoments | None = None,
 ) -> Interval | None:
     """The interval that needs no drawing again; None where none is known.
 
-    `view` may be read already as the recipe asks, or not yet: only as many rows as are needed are then read.
+    `view` may be read already as the recipe asks, or not yet; None where the rows are gone. `moments` are those that
+    `moments_for` names, where a pass has gathered them.
     """
 
     def compute(summary: Any) -> float:
@@ -282,6 +313,7 @@ def known_interval(
 
     name, found, word = metric.name, None, ""
     if method == "exact":
+        assert view is not None
         return _exact(metric, recipe, finished, view, evidence, level)
     size = error_of(metric, finished, view, choices, evidence)
     if size is not None:
@@ -290,15 +322,19 @@ def known_interval(
         found, word = (low**power, high**power), "inversion"
     elif name == "esce":
         found, word = _signed(finished, view, evidence, level), "normal"
-    elif name == "l2_ece_ci" and evidence.group is None and view.weight is None:
+    elif name == "l2_ece_ci" and evidence.group is None and not evidence.weighted:
         made = metric.compute(finished, alpha=1 - level)
         found, word = (made.lower, made.upper), "Sun et al. 2024"
     elif name in SMOOTH_SUMS and isinstance(recipe, SumsOf):
-        found = sums_ends(recipe, finished, compute, view, evidence, level, name in RATIOS)
+        spread = _spread(metric, recipe, view, evidence, moments)
+        found = None if spread is None else sums_ends(finished, compute, spread, evidence, level, name in RATIOS)
         word = "delta method" + (" on the log scale" if name in RATIOS else "")
     elif type(recipe) is MeanOf:
-        three = score_ends(recipe, finished, compute, view, evidence, level)
+        spread = _spread(metric, recipe, view, evidence, moments)
+        three = None if spread is None else score_ends(finished, compute, spread, evidence, level)
         found, word = (None, "") if three is None else (three[:2], three[2])
+    elif view is None:
+        pass
     elif name in INFLUENCES and dict(choices).get("max_rejection", 1.0) == 1.0:
         found, word = (
             ranked_ends(name, compute(finished), view.read_as(recipe.reading), choices, evidence, level),
@@ -334,7 +370,7 @@ def _exact(
 
 
 def error_of(
-    metric: Metric[Any], finished: Any, view: View, choices: Mapping[str, Any], evidence: Evidence
+    metric: Metric[Any], finished: Any, view: View | None, choices: Mapping[str, Any], evidence: Evidence
 ) -> BinnedError | WalkError | None:
     """A metric as the size of a noisy vector, where it is one: a norm of gaps, or the extent of a walk."""
     if metric.name in WALKS:
@@ -353,9 +389,9 @@ def error_of(
     return BinnedError(size / size.sum(), gap, frequency, rows, float(norm)) if rows >= 2 else None
 
 
-def _repeats(view: View, bins: BinTotals, evidence: Evidence) -> float:
+def _repeats(view: View | None, bins: BinTotals, evidence: Evidence) -> float:
     """How much groups inflate the variance of a binned error: that of its residuals, signed as their bin is."""
-    if evidence.group is None:
+    if evidence.group is None or view is None:
         return 1.0
     event = view.event
     residual = event.true - event.prob.astype(np.float64)
@@ -366,14 +402,13 @@ def _repeats(view: View, bins: BinTotals, evidence: Evidence) -> float:
     return evidence.inflation(residual - residual.mean())
 
 
-def _signed(bins: BinTotals, view: View, evidence: Evidence, level: float) -> tuple[float, float]:
+def _signed(bins: BinTotals, view: View | None, evidence: Evidence, level: float) -> tuple[float, float]:
     """Mean of y - c; its variance from the bins, with what confidences vary inside a bin left out."""
     value = float((bins.true - bins.prob).sum().floats() / bins.n)  # type: ignore[operator]
     square = float(np.sum(bins.share * (bins.frequency * (1 - bins.frequency) + bins.gap**2)))
-    event = view.event
-    inflation = (
-        evidence.inflation(event.true - event.prob.astype(np.float64) - value) if evidence.group is not None else 1.0
-    )
+    inflation = 1.0
+    if evidence.group is not None and view is not None:
+        inflation = evidence.inflation(view.event.true - view.event.prob.astype(np.float64) - value)
     error = math.sqrt(max(square - value**2, 0.0) * inflation / evidence.effective)
     reach = student(evidence.units, level) * error
     return value - reach, value + reach

@@ -10,20 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.summaries.means import Mean, MeanOf
+from epimeter.summaries.means import Mean
 from epimeter.summaries.paired import Paired
-from epimeter.summaries.sums import Sums, SumsOf
-from epimeter.views import Multiclass, View
+from epimeter.summaries.sums import Sums
+from epimeter.views import Multiclass
 
 Floats = NDArray[np.float64]
-
-ENOUGH = 1 << 20
-"""Rows that say how much a score varies; of more, every k-th is looked at: the deviation is then known to 0.1 %."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,8 @@ class Evidence:
     group: NDArray[np.int64] | None
     """Number of the group of each row; None where rows are independent."""
     n_rows: int
-    enough: int = ENOUGH
-    looked_at: tuple[View, Evidence] | None = None
-    """The rows that were looked at before, and what they are worth."""
+    kish: float | None = None
+    """Rows of weight one that would say as much, where the weights themselves are not at hand."""
 
     @property
     def units(self) -> int:
@@ -47,8 +43,13 @@ class Evidence:
     def effective(self) -> float:
         """Rows of weight one that would say as much, groups aside (Kish)."""
         if self.weight is None:
-            return float(self.n_rows)
+            return float(self.n_rows) if self.kish is None else self.kish
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weight is not None or self.kish is not None
 
     def deviation(self, influence: Floats) -> float:
         """Standard error of the mean of an influence of mean zero."""
@@ -70,16 +71,6 @@ class Evidence:
         alone = replace(self, group=None).deviation(influence)
         return (self.deviation(influence) / alone) ** 2 if alone > 0 else 1.0
 
-    def sample(self, view: View) -> tuple[View, Evidence]:
-        """Enough rows to know a deviation, and what they are worth; all of them where there are groups."""
-        if self.looked_at is not None:
-            return self.looked_at
-        step = -(-self.n_rows // self.enough)
-        if step == 1 or self.group is not None:
-            return view, self
-        some = view.take(slice(None, None, step))
-        return some, Evidence(some.weight, None, some.n_rows)
-
 
 def student(units: int, level: float) -> float:
     """Quantile of Student's law for so many units."""
@@ -88,23 +79,45 @@ def student(units: int, level: float) -> float:
     return float(stdtrit(max(1, units - 1), (1 + level) / 2))
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The spread of scores row by row, for rows of one group that must be added up first."""
+
+    scores: Floats
+    """One column a score."""
+    evidence: Evidence
+
+    def error(self, means: Floats, slopes: Floats) -> tuple[float, float | None]:
+        """Standard error of the combination `slopes` of the means; no third moment."""
+        rows = self.scores
+        if self.evidence.weight is not None:  # a row without weight says nothing, also at infinity
+            rows = np.where(self.evidence.weight[:, None] > 0, rows, 0.0)
+        influence = rows @ slopes
+        return self.evidence.deviation(influence - _centre(influence, self.evidence)), None
+
+
+class Spread(Protocol):
+    """How sure combinations of means are: from the moments of a pass, or from rows."""
+
+    def error(self, means: Floats, slopes: Floats) -> tuple[float, float | None]:
+        """Standard error and, if known, third standardised moment."""
+        ...
+
+
 def score_ends(
-    recipe: MeanOf, mean: Mean, compute: Callable[[Any], float], view: View, evidence: Evidence, level: float
+    mean: Mean, compute: Callable[[Any], float], spread: Spread, evidence: Evidence, level: float
 ) -> tuple[float, float, str] | None:
     """Interval of a metric that is a function of one mean score: that of the mean, its ends mapped."""
     if mean.plus or mean.minus or evidence.units < 2:
         return None
-    some, worth = evidence.sample(view)
-    some = some.read_as(recipe.reading)
-    scores = np.asarray(recipe.score(some, **dict(recipe.bound)), np.float64)
-    if worth.weight is not None:
-        scores = np.where(worth.weight > 0, scores, 0.0)  # a row without weight says nothing, also at infinity
-    plain = worth.weight is None and worth.group is None
-    if plain and bool(((scores == 0) | (scores == 1)).all()):
-        low, high = wilson(mean.value, evidence.units, level)
+    centre = mean.value
+    plain = not evidence.weighted and evidence.group is None
+    if plain and getattr(spread, "zero_or_one", False):
+        low, high = wilson(centre, evidence.units, level)
         method = "Wilson"
     else:
-        low, high = skewed_ends(scores, mean.value, worth, evidence, level)
+        error, third = spread.error(np.array([centre]), np.ones(1))
+        low, high = skewed_ends(centre, error, third, evidence, level)
         method = "normal, skewness removed" if plain else "normal"
         method += ", by groups" if evidence.group is not None else ""
     found = sorted(compute(_mean_at(mean, end)) for end in (low, high))
@@ -112,30 +125,31 @@ def score_ends(
 
 
 def skewed_ends(
-    scores: Floats, centre: float, worth: Evidence, evidence: Evidence, level: float
+    centre: float, error: float, third: float | None, evidence: Evidence, level: float
 ) -> tuple[float, float]:
     """Student's interval of a mean; for independent rows with Hall's transformation, which removes skewness.
 
-    `worth` describes the rows that were looked at, `evidence` all of them.
+    `third` is the third standardised moment of the rows.
     """
-    own = centre if worth is evidence else _centre(scores, worth)
     reach = student(evidence.units, level)
-    error = worth.deviation(scores - own) * math.sqrt(worth.effective / evidence.effective)
-    if worth.group is not None or worth.weight is not None or error == 0:
+    if third is None or error == 0 or not math.isfinite(third):
         return centre - reach * error, centre + reach * error
     # Hall 1992, JRSS B 54: t is mapped to g(t) = t + a t^2/3 + a^2 t^3/27 + a/6 with a = skewness / sqrt(n).
-    n = evidence.n_rows
-    spread = error * math.sqrt(n)
-    with np.errstate(over="ignore"):
-        third = math.fsum((((scores - own) / spread) ** 3).tolist()) / len(scores)
-    a = third / math.sqrt(n)
+    a = third / math.sqrt(evidence.n_rows)
     if abs(a) < 1e-9:
         return centre - reach * error, centre + reach * error
 
     def back(t: float) -> float:
-        return 3 / a * (float(np.cbrt(1 + a * (t - a / 6))) - 1)
+        return 3 / a * (math.cbrt(1 + a * (t - a / 6)) - 1)
 
     return centre - error * back(reach), centre - error * back(-reach)
+
+
+def third_moment(influence: Floats, error: float) -> float:
+    """The third standardised moment of rows of mean zero, where the mean of all has this standard error."""
+    spread = error * math.sqrt(len(influence))
+    with np.errstate(over="ignore"):
+        return math.fsum(((influence / spread) ** 3).tolist()) / len(influence)
 
 
 def _centre(scores: Floats, worth: Evidence) -> float:
@@ -174,10 +188,9 @@ def clopper_pearson(hits: float, n: int, level: float) -> tuple[float, float]:
 
 
 def sums_ends(
-    recipe: SumsOf,
     sums: Sums,
     compute: Callable[[Any], float],
-    view: View,
+    spread: Spread,
     evidence: Evidence,
     level: float,
     ratio: bool,
@@ -186,26 +199,19 @@ def sums_ends(
     means = np.asarray(sums.total.floats() / float(sums.size[0]))
     if sums.plus.any() or evidence.units < 2:
         return None
-    some, worth = evidence.sample(view)
-    some = some.read_as(recipe.reading)
-    rows = np.asarray(recipe.score(some, **dict(recipe.bound)), np.float64).reshape(some.n_rows, -1)
-    if worth.weight is not None:
-        rows = np.where(worth.weight[:, None] > 0, rows, 0.0)
     value, slopes = compute(_sums_at(sums, means)), []
     for column in range(len(means)):
         step = 1e-6 * max(abs(float(means[column])), 1e-3)
         moved = [means + sign * step * (np.arange(len(means)) == column) for sign in (-1, 1)]
         down, up = (compute(_sums_at(sums, at)) for at in moved)
         slopes.append((up - down) / (2 * step))
-    influence = rows @ np.array(slopes)
-    influence = influence - _centre(influence, worth)
-    if not math.isfinite(value) or not np.isfinite(influence).all():
+    if not math.isfinite(value) or not np.isfinite(slopes).all():
         return None
+    error, third = spread.error(means, np.array(slopes))
     if ratio and value > 0:
-        error = worth.deviation(influence) * math.sqrt(worth.effective / evidence.effective)
         factor = math.exp(min(student(evidence.units, level) * error / value, 700.0))
         return value / factor, value * factor
-    return skewed_ends(influence + value, value, worth, evidence, level)
+    return skewed_ends(value, error, third, evidence, level)
 
 
 def _sums_at(sums: Sums, means: Floats) -> Sums:
@@ -229,7 +235,19 @@ def skill_ends(view: Multiclass, value: float, evidence: Evidence, level: float)
         return None
     influence = -(scored - (1 - value) * constant) / reference
     influence = influence - _centre(influence, evidence)
-    return skewed_ends(influence + value, value, evidence, evidence, level)
+    error = evidence.deviation(influence)
+    plain = error > 0 and evidence.weight is None and evidence.group is None
+    return skewed_ends(value, error, third_moment(influence, error) if plain else None, evidence, level)
 
 
-__all__ = ["Evidence", "clopper_pearson", "score_ends", "skill_ends", "student", "sums_ends", "wilson"]
+__all__ = [
+    "Evidence",
+    "Rows",
+    "Spread",
+    "clopper_pearson",
+    "score_ends",
+    "skill_ends",
+    "student",
+    "sums_ends",
+    "wilson",
+]

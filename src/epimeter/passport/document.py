@@ -8,6 +8,7 @@ Numbers are rounded to nine decimals, half to even. Its digest, which is its nam
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,22 @@ SCHEMA = "epimeter-passport-1"
 EVALUATION_SCHEMA = "epimeter-evaluation-1"
 """What a passport is made from; written here so that making a PDF does not load all metrics."""
 DECIMALS = 9
+ERS_WORDS = (
+    "level",
+    "assessed",
+    "title",
+    "suitable_for",
+    "documentation",
+    "status",
+    "risk",
+    "risk_action",
+    "regulatory_status",
+    "ece_band",
+    "ece_action",
+    "u_recall_band",
+    "u_recall_implication",
+    "assurance",
+)
 FIELDS = (
     "passport_version",
     "schema",
@@ -61,7 +78,7 @@ def passport(evaluation: Mapping[str, Any], *, address: str = "") -> dict[str, A
     told, method = evaluation["declaration"], evaluation["methodology"]
     onto = evaluation["metrics"].get("onto")
     ers = evaluation["metrics"].get("ers")
-    verdict = evaluation["verdicts"].get("onto", {})
+    verdict = _with_passport(evaluation["verdicts"].get("onto", {}))
     if onto is not None and not told["taxonomy"]:
         raise InputError(
             "taxonomy must be documented in a passport (42001-6.1-c, 42001-6.2.3-b); got none. Give --taxonomy "
@@ -134,6 +151,8 @@ def passport(evaluation: Mapping[str, Any], *, address: str = "") -> dict[str, A
             "level": verdict.get("level", "none"),
             "measured_level": verdict.get("measured_level", "none"),
             "tier": verdict.get("tier", "none"),
+            "assessed": verdict.get("assessed"),
+            "declared": verdict.get("declared", []),
             "flags": verdict.get("flags", {}),
             "missing": verdict.get("missing", []),
             "assurance": verdict.get("assurance"),
@@ -155,6 +174,28 @@ def passport(evaluation: Mapping[str, Any], *, address: str = "") -> dict[str, A
     return rounded(made)  # type: ignore[no-any-return]
 
 
+def _with_passport(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The claim once more, now that a passport is made of the evaluation: Level 2 asks for one (42001-8.1-b)."""
+    from epimeter.standards.conformity import claim
+    from epimeter.standards.onto42001 import LEVEL_NAMES
+
+    flags = verdict.get("flags") or {}
+    if not flags or flags["passport_generated"]:
+        return dict(verdict)
+    made = claim(LEVEL_NAMES.index(verdict["measured_level"]), {**flags, "passport_generated": True})
+    meets = f"meets ONTO 42001:2025 {made.shown} with" if made.level_index else "meets no level of ONTO 42001:2025 with"
+    return {
+        **verdict,
+        "level": made.level,
+        "tier": made.tier,
+        "flags": made.flags,
+        "missing": list(made.missing),
+        "assessed": made.assessed,
+        "declared": list(made.declared),
+        "statement": re.sub("meets [^,]*? with(?= ECE)", meets, verdict["statement"], count=1),
+    }
+
+
 def _intervals(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     return {
         reading["name"]: {**reading["interval"], "assurance": (reading["assurance"] or {}).get("assurance")}
@@ -168,7 +209,7 @@ def _ers(evaluation: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, A
     return {
         "spec_version": evaluation["spec_version"],
         **{name: found[name] for name in ("ece", "u_recall", "ers_raw", "ers", "accuracy", "sample_size", "domain")},
-        **{name: verdict[name] for name in ("level", "title", "status", "risk", "risk_action", "assurance")},
+        **{name: verdict[name] for name in ERS_WORDS},
         "certificate_possible": verdict["certificate_possible"],
     }
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.block import Block, Blocks, Chooser
-from epimeter.readers.files import Stream, refuse_beyond_memory
+from epimeter.readers.files import COPIES, Stream, refuse_beyond_memory
+from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
 from epimeter.readers.records import from_columns
 from epimeter.readers.roles import Roles
 from epimeter.readers.wording import brief, clean, listed
@@ -23,16 +24,24 @@ def parquet(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
     with _arrow_faults(stream.source, "Parquet"):
         from pyarrow import parquet as pq
 
-        with pq.ParquetFile(stream.seekable(), page_checksum_verification=True) as file:
-            roles = _roles(file.schema_arrow, chooser)
-            if not file.metadata.num_rows:
-                raise ReadError(f"{stream.source} has columns but no rows")
-            if size is None:
-                refuse_beyond_memory(16 * file.metadata.num_rows)
-                found = [file.read(columns=roles.wanted)]
-            else:
-                found = file.iter_batches(size, columns=roles.wanted)
-            yield from _blocks((_sound(part) for part in found), roles, stream.source)
+        place = stream.seekable()
+        with open(place, "rb") if isinstance(place, str) else nullcontext(place) as raw:
+            footer = checked_footer(raw)
+            with pq.ParquetFile(place, page_checksum_verification=True) as file:
+                roles = _roles(file.schema_arrow, chooser)
+                n_rows = file.metadata.num_rows
+                if not n_rows:
+                    raise ReadError(f"{stream.source} has columns but no rows")
+                columns = [file.metadata.schema.column(leaf).path for leaf in range(footer.n_columns)]
+                wanted = [leaf for leaf, path in enumerate(columns) if path.partition(".")[0] in roles.wanted]
+                groups = [[group] for group in range(footer.n_groups)] if size is not None else [None]
+                for some in groups:  # piece by piece only one row group is unpacked at a time
+                    refuse_beyond_memory(COPIES * unpacked_bound(raw, footer, wanted, some))
+                if size is None:
+                    found = [file.read(columns=roles.wanted)]
+                else:
+                    found = file.iter_batches(size, columns=roles.wanted)
+                yield from _blocks(_counted((_sound(part) for part in found), n_rows), roles, stream.source)
 
 
 def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
@@ -56,6 +65,18 @@ def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
                 yield block
             if empty:
                 raise ReadError(f"{stream.source} has columns but no rows")
+
+
+def _counted(parts: Iterator[Any], n_rows: int) -> Iterator[Any]:
+    """The parts, which together have as many rows as the footer says."""
+    left = n_rows
+    for part in parts:
+        left -= part.num_rows
+        if left < 0:
+            break
+        yield part
+    if left:
+        raise ValueError("its pages have another number of rows than the footer says")
 
 
 def _selected(schema: Any, roles: Roles) -> Any:

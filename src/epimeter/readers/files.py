@@ -160,6 +160,10 @@ def faults_of(name: str, path: str | None = None) -> Iterator[None]:
         raise ReadError(f"{where} does not fit in memory; read it in batches", field=path) from None
 
 
+COPIES = 4
+"""Times that what a column unpacks to is held at once: unpacked, joined, as values, and what is made of them."""
+
+
 def refuse_beyond_memory(size: int) -> None:
     """Refuse, before anything is unpacked, more bytes than the machine has: a small file can stand for many."""
     try:

@@ -18,6 +18,7 @@ from epimeter.inference.intervals import (
     OWN_INTERVAL,
     evidence_of,
     known_interval,
+    moments_for,
     refuse_without_value,
     shared_intervals,
 )
@@ -28,8 +29,6 @@ from epimeter.summaries.recipe import Recipe
 from epimeter.views import View
 
 Intervals = Literal["asymptotic", "bootstrap"]
-ENOUGH = 1 << 14
-"""Rows that a report looks at to know how much a score varies: its deviation to half a percent, and no further pass."""
 Plan = Sequence[tuple[Metric[Any], Recipe, Mapping[str, Any]]]
 
 
@@ -55,38 +54,47 @@ def evidence(given: View) -> tuple[Evidence, tuple[str, ...]]:
     """What the rows are worth, and a sentence where the groups cannot be taken for independent units."""
     groups = given.columns.get("groups")
     if groups is None or groups.ndim != 1:
-        return Evidence(given.weight, None, given.n_rows, ENOUGH), ()
+        return Evidence(given.weight, None, given.n_rows), ()
     number = len(np.unique(groups))
     if number < FEW_UNITS:
         sentence = (
             f"{number} group{'s are' if number != 1 else ' is'} too few to be independent units: intervals count rows"
         )
-        return Evidence(given.weight, None, given.n_rows, ENOUGH), (sentence,)
+        return Evidence(given.weight, None, given.n_rows), (sentence,)
     return evidence_of(given, groups), ()
+
+
+def spread_recipes(plan: Plan) -> list[Recipe]:
+    """What a pass must gather besides, so that the intervals cost no further one."""
+    wanted = [moments_for(metric, recipe) for metric, recipe, _ in plan if _has_value(metric)]
+    return list(dict.fromkeys(recipe for recipe in wanted if recipe is not None))
 
 
 def surrounded(
     made: Sequence[Measurement],
     plan: Plan,
     finished: Mapping[Recipe, Any],
-    given: View,
+    totals: Mapping[Recipe, Any],
+    given: View | None,
     worth: Evidence,
     wanted: Wanted,
 ) -> list[Measurement]:
-    """The measurements with their intervals; one that has no value, or no population value, stays as it is."""
+    """The measurements with their intervals; one that has no value, or no population value, stays as it is.
+
+    `given` is None where the rows are gone: then the totals say all that is known.
+    """
     able = {m.metric: m.value for m, (metric, _, _) in zip(made, plan, strict=True) if _has_value(metric)}
     again = wanted.kind == "bootstrap"
     found: dict[str, Interval | None] = {}
-    if again:
+    if again and given is not None:
         some = [e for e in plan if able.get(e[0].name) is not None and e[0].name not in OWN_INTERVAL]
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
         drawn = shared_intervals(given, some, values, worth, wanted.level, wanted.draws, wanted.seed)
         found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
-    worth = dataclasses.replace(worth, looked_at=worth.sample(given))
     for entry in plan:
         name = entry[0].name
         if able.get(name) is not None and (not again or name in OWN_INTERVAL):
-            found[name] = _known(entry, finished, given, worth, wanted.level)
+            found[name] = _known(entry, finished, totals, given, worth, wanted.level)
     return [dataclasses.replace(m, interval=found.get(m.metric)) for m in made]
 
 
@@ -112,11 +120,14 @@ def _has_value(metric: Metric[Any]) -> bool:
 def _known(
     entry: tuple[Metric[Any], Recipe, Mapping[str, Any]],
     finished: Mapping[Recipe, Any],
-    given: View,
+    totals: Mapping[Recipe, Any],
+    given: View | None,
     worth: Evidence,
     level: float,
 ) -> Interval | None:
     metric, recipe, rest = entry
     if worth.units < 2:
         return None
-    return known_interval(metric, recipe, finished[recipe], given, rest, worth, level)
+    wanted = moments_for(metric, recipe)
+    moments = None if wanted is None else totals.get(wanted)
+    return known_interval(metric, recipe, finished[recipe], given, rest, worth, level, moments=moments)

@@ -14,7 +14,7 @@ from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.parameters import in_our_words
 from epimeter.report.cautions import cautions, recalibrated
-from epimeter.report.certainty import Intervals, Wanted, biased, evidence, surrounded
+from epimeter.report.certainty import Intervals, Wanted, biased, evidence, spread_recipes, surrounded
 from epimeter.report.kept import Kept, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
@@ -115,7 +115,9 @@ def evaluate(
     _check_choices(named, choices)
     plan, left_out = _plan(named, given, choices, everything)
     diagram, asked = Bins(10), diagram_of(choices)
-    totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram], tick)
+    worth, hint = evidence(given)
+    spreads = spread_recipes(plan) if intervals == "asymptotic" and worth.group is None else []
+    totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram, *spreads], tick)
     finished: dict[Recipe, Any] = {}
     made: list[Measurement] = []
     kept = []
@@ -131,9 +133,8 @@ def evaluate(
             left_out[metric.name] = str(refusal)
         if each is not None:
             each(metric.name)
-    worth, hint = evidence(given)
     if intervals is not None:
-        made = surrounded(made, kept, finished, given, worth, Wanted(intervals, level, draws, seed))
+        made = surrounded(made, kept, finished, totals, given, worth, Wanted(intervals, level, draws, seed))
     event = totals[diagram]
     table = bin_table(event)
     assert table is not None

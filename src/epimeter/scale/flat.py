@@ -23,6 +23,7 @@ from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised
 from epimeter.summaries.means import Mean
 from epimeter.summaries.paired import Paired
+from epimeter.summaries.score_moments import ScoreMoments
 from epimeter.summaries.sums import Sums
 from epimeter.summaries.travel import _classes
 
@@ -118,7 +119,7 @@ def collapsed(stack: Any, n: int, name: str = "") -> Any:
         return made
     if isinstance(stack, Paired):
         return reduce(lambda left, right: left + right, (stack[number] for number in range(n)))
-    if isinstance(stack, BinTotals | Mean | Sums | Fine | CellTotals):
+    if isinstance(stack, BinTotals | Mean | Sums | ScoreMoments | Fine | CellTotals):
         parts = {f.name: collapsed(getattr(stack, f.name), n, f.name) for f in fields(stack)}
         return type(stack)(**parts)
     if isinstance(stack, np.ndarray):
@@ -129,7 +130,7 @@ def collapsed(stack: Any, n: int, name: str = "") -> Any:
 
 def merged(summaries: Sequence[Any]) -> Any:
     """The summary of all."""
-    if len(summaries) < 3 or not all(isinstance(s, BinTotals | Mean | Sums) for s in summaries):
+    if len(summaries) < 3 or not all(isinstance(s, BinTotals | Mean | Sums | ScoreMoments) for s in summaries):
         return reduce(lambda left, right: left.merge(right), summaries)
     lines = [Numbers() for _ in summaries]
     shapes = [line.flat(summary) for line, summary in zip(lines, summaries, strict=True)]

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers import parquet_pages as pages
+from epimeter.readers.files import COPIES, refuse_beyond_memory
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import brief, clean
 from epimeter.scale.columns import Wanted, of_schema, piece_of, sliced
 from epimeter.scale.passage import Damaged, Job
 from epimeter.scale.piece import Coded, Piece
-from epimeter.summaries import fast
 
 STRETCH = 1 << 18
 """Rows taken from pages at a time: so many that a call costs nothing beside them, so few that memory stays small."""
@@ -37,15 +38,24 @@ class File:
     slices: Any
     schema: Any
     metadata: Any
+    footer: pages.Footer
+    by_pages: bool
+    """Whether pages may be decoded here."""
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.footer.rows(group) for group in range(self.footer.n_groups))
 
 
-def opened(path: str, name: str, slices: Any = None) -> File:
-    """The footer of a file."""
+def opened(path: str, name: str, slices: Any = None, by_pages: bool | None = None) -> File:
+    """The footer of a file, checked before pyarrow is given it."""
     from pyarrow import parquet as pq
 
     with faults(name):
+        with open(path, "rb") as raw:
+            footer = pages.checked_footer(raw)
         file = pq.ParquetFile(path)
-        return File(path, name, slices, file.schema_arrow, file.metadata)
+        return File(path, name, slices, file.schema_arrow, file.metadata, footer, pages.enabled(by_pages))
 
 
 class faults:
@@ -113,8 +123,8 @@ def jobs(files: Iterable[File], columns: Wanted) -> Iterator[Job]:
     order = 0
     for file in files:
         first = 0
-        for group in range(file.metadata.num_row_groups):
-            n_rows = file.metadata.row_group(group).num_rows
+        for group in range(file.footer.n_groups):
+            n_rows = file.footer.rows(group)
             yield partial(decoded, file, group, columns, first, order)
             first, order = first + n_rows, order + n_rows
 
@@ -125,31 +135,23 @@ def decoded(file: File, group: int, columns: Wanted, first: int, order: int) -> 
     What the pages do not say plainly, or not soundly, pyarrow is asked for, from there on: it has the last word.
     """
     done = 0
-    if columns.roles.columns.keys() == {"confidence", "label"} and columns.roles.positive is None and pages_pay(file):
-        from epimeter.scale.pages import Broken, NotPlain
-
+    plain = columns.roles.columns.keys() == {"confidence", "label"} and columns.roles.positive is None
+    if plain and file.by_pages:
         try:
             for piece in _paged(file, group, columns, first, order):
                 yield piece
                 done += piece.n_rows
             return
-        except (NotPlain, Broken):
+        except (pages.NotPlain, pages.Broken):
             pass
     yield from _by_arrow(file, group, columns, first, order, done)
 
 
-def pages_pay(file: File) -> bool:
-    """Whether a file has enough rows that the loops which read pages are worth loading."""
-    return fast.worth(file.metadata.num_rows) and hasattr(os, "preadv")
-
-
 def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> Iterator[Piece]:
     """The rows of one row group, in stretches that stay in the cache; the next stretch overwrites the last."""
-    from epimeter.scale import pages
-
     where = f"row group {group} of {file.name}"
     names = [columns.roles.columns[role][0] for role in ("confidence", "label")]
-    chunks = [pages.Chunk.of(file.metadata, file.schema, group, name) for name in names]
+    chunks = [pages.Chunk.of(file.footer, file.metadata.schema, file.schema, group, name) for name in names]
     if chunks[0].physical not in ("DOUBLE", "FLOAT"):
         raise pages.NotPlain
     stretch = STRETCH if columns.by is None else GROUPED
@@ -189,11 +191,9 @@ def _paged(file: File, group: int, columns: Wanted, first: int, order: int) -> I
 
 def _slices(file: File, group: int, by: str, handle: int, size: int) -> Iterator[Any]:
     """The slices of each `size` rows: codes straight from the pages of a text, else by pyarrow."""
-    from epimeter.scale import pages
-
     done = 0
     try:
-        chunk = pages.Chunk.of(file.metadata, file.schema, group, by, words=True)
+        chunk = pages.Chunk.of(file.footer, file.metadata.schema, file.schema, group, by, words=True)
         column, known = pages.Column(handle, chunk, "by"), None
         size = min(size, chunk.n_values)
         code = pages.buffers.get("by", size, np.int32)[:size]
@@ -226,6 +226,12 @@ def _batches(file: File, group: int, names: list[str], by: str | None, size: int
 
     where = f"row group {group} of {file.name}"
     with faults(where):
+        with open(file.path, "rb") as raw:
+            bound = pages.unpacked_bound(raw, file.footer, _leaves(file, names), [group])
+        try:
+            refuse_beyond_memory(COPIES * bound)
+        except MemoryError:
+            raise ReadError(f"{where} can unpack to {bound:,} bytes, which do not fit in memory") from None
         source = pq.ParquetFile(
             file.path,
             metadata=file.metadata,
@@ -234,10 +240,21 @@ def _batches(file: File, group: int, names: list[str], by: str | None, size: int
             read_dictionary=[by] if by is not None else None,
         )
         batches = source.iter_batches(size, row_groups=[group], columns=names, use_threads=False)
+    left = file.footer.rows(group)
     while True:
         with faults(where):
             batch = next(batches, None)
+            left -= 0 if batch is None else batch.num_rows
+            if left < 0 or (batch is None and left):
+                raise ValueError("its pages have another number of rows than the footer says")
             if batch is None:
                 return
             batch.validate()
         yield batch
+
+
+def _leaves(file: File, names: Sequence[str]) -> list[int]:
+    """The places among the columns of a file, which may be nested, of what a table calls by these names."""
+    columns = file.metadata.schema
+    wanted = set(names)
+    return [place for place in range(len(columns)) if columns.column(place).path.partition(".")[0] in wanted]

@@ -20,6 +20,7 @@ import numpy as np
 from epimeter.card import Metric, find
 from epimeter.errors import InputError
 from epimeter.kinds import Kind
+from epimeter.report.certainty import spread_recipes
 from epimeter.report.evaluation import PATIENCE, _check_choices, _chosen, _plan
 from epimeter.scale.bounds import bounded
 from epimeter.summaries import Bins, Recipe
@@ -106,7 +107,8 @@ class Plan:
     def streaming(self) -> tuple[Recipe, ...]:
         """The recipes that every row goes through."""
         wanted = [recipe for _, recipe, _ in self.entries if recipe.streams]
-        return tuple(dict.fromkeys([*wanted, DIAGRAM, *([Cells()] if self.wants_cells else [])]))
+        spreads = spread_recipes([entry for entry in self.entries if entry[1].streams])
+        return tuple(dict.fromkeys([*wanted, DIAGRAM, *spreads, *([Cells()] if self.wants_cells else [])]))
 
     @property
     def wants_rows(self) -> bool:

@@ -14,7 +14,9 @@ import numpy as np
 import epimeter
 from epimeter.card import Metric
 from epimeter.errors import InputError, ReadError
+from epimeter.inference.spread import Evidence
 from epimeter.report.cautions import cautions, recalibrated
+from epimeter.report.certainty import Wanted, biased, surrounded
 from epimeter.report.evaluation import convention, measure
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.slices import Reports
@@ -24,16 +26,22 @@ from epimeter.scale.ledger import MOST_CELLS, Ledger, Share
 from epimeter.scale.plan import DIAGRAM, Entry
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.score_moments import ScoreMoments
 from epimeter.views import View
 
 
-def reports(ledger: Ledger) -> Report | Reports:
-    """The report of all rows, or one a slice."""
+def reports(ledger: Ledger, *, intervals: str | None = "asymptotic", level: float = 0.95) -> Report | Reports:
+    """The report of all rows, or one a slice; `intervals` and `level` as `evaluate` has them."""
+    if intervals == "bootstrap":
+        raise InputError(
+            "intervals of a pass are asymptotic: rows that are gone cannot be drawn again", field="intervals"
+        )
+    wanted = None if intervals is None else Wanted(intervals, level, 1000, 0)  # type: ignore[arg-type]
     if not ledger.n_rows:
         raise ReadError(nothing(ledger))
     if ledger.plan.by is None:
-        return report(ledger, None)
-    return Reports(sorted(ledger.shares, key=_place), lambda value: report(ledger, value))
+        return report(ledger, None, wanted)
+    return Reports(sorted(ledger.shares, key=_place), lambda value: report(ledger, value, wanted))
 
 
 def nothing(ledger: Ledger) -> str:
@@ -53,13 +61,14 @@ def _place(value: Any) -> tuple[int, str, Any]:
     return (0, "", value) if isinstance(value, int | float) else (1, type(value).__name__, str(value))
 
 
-def report(ledger: Ledger, value: Any) -> Report:
-    """The report of one slice."""
+def report(ledger: Ledger, value: Any, wanted: Wanted | None = None) -> Report:
+    """The report of one slice, with intervals where they are wanted."""
     share, plan = ledger.shares[value], ledger.plan
     whole = None if share.kept is None or not plan.wants_rows else share.kept.view()
     left_out = dict(plan.left_out)
     finished: dict[Recipe, Any] = {}
     made: list[Measurement] = []
+    exact: dict[str, Entry] = {}
     for entry in plan.entries:
         try:
             found = measured(entry, ledger, share, whole, finished)
@@ -71,6 +80,15 @@ def report(ledger: Ledger, value: Any) -> Report:
             left_out[entry[0].name] = found
         else:
             made.append(found)
+            if found.exact and entry[1] in finished:
+                exact[found.metric] = entry
+    if wanted is not None:
+        some = [one for one in made if one.metric in exact]
+        sure = surrounded(
+            some, list(exact.values()), finished, share.totals, whole, worth(share, plan.weighted), wanted
+        )
+        surround = {one.metric: one for one in sure}
+        made = [surround.get(one.metric, one) for one in made]
     event = share.totals[DIAGRAM]
     table = bin_table(event)
     assert table is not None
@@ -84,7 +102,8 @@ def report(ledger: Ledger, value: Any) -> Report:
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
-        cautions=(*recalibrated(source), *cautions(stand_in, table, made), *_left_out(ledger)),
+        cautions=(*recalibrated(source), *cautions(stand_in, table, made), *biased(made), *_left_out(ledger)),
+        n_units=share.n_rows,
         bins=_asked(plan.entries, finished) or table,
         source=source,
         version=epimeter.__version__,
@@ -97,6 +116,14 @@ def _asked(entries: Iterable[Entry], finished: Mapping[Recipe, Any]) -> BinTable
         if metric.name == "ece" and recipe in finished and recipe != metric.reads:
             return bin_table(finished[recipe])
     return None
+
+
+def worth(share: Share, weighted: bool) -> Evidence:
+    """What the rows of a slice are worth, from its totals; without moments weights are unknown, and no interval is made."""
+    if not weighted:
+        return Evidence(None, None, share.n_rows)
+    known = next((total for total in share.totals.values() if isinstance(total, ScoreMoments)), None)
+    return Evidence(None, None, share.n_rows, kish=0.0 if known is None else known.effective)
 
 
 def _source(ledger: Ledger, value: Any) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class Ask:
         Which column plays which role, and what kind of forecast they are, where names do not say.
     extra
         Further columns the metrics need or take.
+    parquet_pages
+        Whether Parquet pages may be decoded here; None as the environment says.
     """
 
     columns: Choice = field(default_factory=Choice)
@@ -48,6 +50,7 @@ class Ask:
     extra: frozenset[str] = frozenset()
     format: str | None = None
     skip_damaged: bool = False
+    parquet_pages: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def _parquet(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
         try:
             if place.path not in seen:
                 if os.path.exists(place.path):
-                    seen[place.path] = parquet.opened(place.path, place.name)
+                    seen[place.path] = parquet.opened(place.path, place.name, by_pages=ask.parquet_pages)
                 else:
                     raise ReadError(f"no file is called {shown(place.path)}", field=place.path)
         except Damaged as fault:
@@ -128,7 +131,7 @@ def _parquet(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     if not files:
         raise ReadError(f"no file of {name} could be read; all are damaged: {skipped[0]}")
     columns = parquet.columns_of(files, ask.columns, None if by_folder else ask.by, ask.extra)
-    n_rows = sum(file.metadata.num_rows for file in files)
+    n_rows = sum(file.n_rows for file in files)
     if not n_rows:
         raise ReadError(f"{name} has columns but no rows")
     return Route(parquet.jobs(files, columns), columns, name, n_rows, tuple(skipped))

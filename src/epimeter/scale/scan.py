@@ -40,8 +40,11 @@ def scan(
     sample: int | None = None,
     seed: int = 0,
     skip_damaged: bool = False,
+    parquet_pages: bool | None = None,
     threads: int | None = None,
     progress: Callable[[int | None], Tick] | None = None,
+    intervals: str | None = "asymptotic",
+    level: float = 0.95,
     **choices: Any,
 ) -> Report | Reports:
     """Measure predictions of any number in one pass, in memory that does not grow with them.
@@ -70,10 +73,14 @@ def scan(
         Above the limit, measure what is left out on a uniform sample of so many rows, and where the sample begins.
     skip_damaged
         Leave out row groups and files that cannot be decoded, and list them in the report, instead of stopping.
+    parquet_pages
+        False leaves all of Parquet to pyarrow, as EPIMETER_PARQUET_PAGES=off does; the rows are the same, read more slowly.
     threads
         Threads to use; None for one a core.
     progress
         Called with the number of rows (None if it is not known) before the pass; gives what is called with the rows done.
+    intervals, level
+        ``asymptotic``: intervals where they are known, from totals of the same pass, and their nominal coverage; None: none.
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
 
@@ -97,10 +104,13 @@ def scan(
             sample=sample,
             seed=seed,
             skip_damaged=skip_damaged,
+            parquet_pages=parquet_pages,
             threads=threads,
             progress=progress,
             **choices,
-        )
+        ),
+        intervals=intervals,
+        level=level,
     )
 
 
@@ -119,6 +129,7 @@ def summarised(
     seed: int = 0,
     cells: bool = False,
     skip_damaged: bool = False,
+    parquet_pages: bool | None = None,
     threads: int | None = None,
     progress: Callable[[int | None], Tick] | None = None,
     **choices: Any,
@@ -132,7 +143,7 @@ def summarised(
     """
     asked = metrics if metrics is None or isinstance(metrics, str) else tuple(metrics)
     choice = Choice(dict(columns or {}), kind, positive, None if classes is None else tuple(classes))
-    ask = Ask(choice, by, columns_read(asked), format, skip_damaged)
+    ask = Ask(choice, by, columns_read(asked), format, skip_damaged, parquet_pages)
     facts = {"by": by, "row_limit": row_limit, "sample": sample, "seed": seed, "cells": cells}
 
     def plan(found: Any) -> Plan:

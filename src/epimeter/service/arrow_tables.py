@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
 from epimeter.service.arrow_guard import TooMuchError, refuse_bomb
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns, refuse_many, words
@@ -37,9 +38,10 @@ def from_parquet(body: Body, settings: Settings) -> Columns:
 
     with _ArrowFaults("Parquet"):
         body.file.seek(0)
+        footer = checked_footer(body.file)
         with parquet.ParquetFile(body.file, page_checksum_verification=True) as file:
             facts = file.metadata
-            size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+            size = unpacked_bound(body.file, footer, range(footer.n_columns))
             if facts.num_rows > settings.max_rows:
                 raise TooMuchError(f"a body must have at most {settings.max_rows:,} rows; got {facts.num_rows:,}")
             if size > settings.max_unpacked:

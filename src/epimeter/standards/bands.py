@@ -32,13 +32,15 @@ class Band:
     limit: float
     name: str
     action: str
+    status: str = ""
+    """For a class of risk: the word that ONTO-ERS 2.3 calls its regulatory status."""
 
 
 RISK = (
-    Band(25, "LOW", "standard monitoring"),
-    Band(50, "MODERATE", "enhanced monitoring, review required"),
-    Band(75, "HIGH", "remediation required"),
-    Band(math.inf, "CRITICAL", "deployment restricted or suspended"),
+    Band(25, "LOW", "standard monitoring", "Compliant"),
+    Band(50, "MODERATE", "enhanced monitoring, review required", "Review required"),
+    Band(75, "HIGH", "remediation required", "Remediation required"),
+    Band(math.inf, "CRITICAL", "deployment restricted or suspended", "Deployment restricted"),
 )
 """ERS-2.3-e and 42001-7.2.4-a: classes by value, so 25.5 is MODERATE (C-10)."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,10 +11,30 @@ import numpy as np
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
 from epimeter.standards.records import Records
+from epimeter.standards.schedule import LONGEST_EVALUATION
 from epimeter.summaries import Bins
 
 LARGE_UNLABELLED = 0.2
 FEW_DISTINCT = 10
+
+
+def of_data(records: Records, day: str) -> tuple[str, ...]:
+    """What the data themselves leave open: how old they are, and who says what was right."""
+    said: list[str] = []
+    if records.period is not None:
+        age = (datetime.date.fromisoformat(day) - datetime.date.fromisoformat(records.period.end[:10])).days
+        if age > LONGEST_EVALUATION:
+            said.append(
+                f"the newest record is of {records.period.end[:10]}, {age} days before the evaluation; ERS 4.2 evaluates "
+                f"the last 7 to {LONGEST_EVALUATION} days of production"
+            )
+    unstated = records.sources.get("not stated", 0)
+    if unstated:
+        said.append(
+            f"the source of ground truth is not stated for {unstated:,} of {records.n_rows:,} records (ERS-3.1-e): how "
+            "reliable it is cannot be confirmed (ERS-3.2-b)"
+        )
+    return tuple(said)
 
 
 def found(

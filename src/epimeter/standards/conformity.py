@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from epimeter.results import Result
-from epimeter.standards.bands import RISK
+from epimeter.standards.bands import RISK, at_least, at_most
+from epimeter.standards.declaration import FLAGS
 from epimeter.standards.onto42001 import LEVEL_NAMES, LEVELS, OntoEvaluation
 
 
@@ -33,9 +34,13 @@ CONDITIONS = (
 """Conditions by the first level that asks for them; a level asks for all those below it too."""
 
 
+SELF_ASSESSED = "self-assessed"
+"""What stands beside a level that rests on a declaration and on no attestation of an auditor (C-52)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim(Result):
-    """The level the numbers meet, the level that may be claimed, and what stands between them."""
+    """The level the numbers meet, the level that may be claimed, what it rests on, and what stands between them."""
 
     measured_level: str
     level: str
@@ -43,6 +48,28 @@ class Claim(Result):
     tier: str
     flags: dict[str, bool]
     missing: tuple[str, ...]
+    declared: tuple[str, ...] = ()
+    """What the level rests on that only the operator says."""
+
+    @property
+    def assessed(self) -> str | None:
+        """`self-assessed` where the level rests on what the operator declares; None where it does not."""
+        return SELF_ASSESSED if self.declared else None
+
+    @property
+    def shown(self) -> str:
+        """The level as it is printed: with the words that tell a declared level from an attested one."""
+        return f"{self.level} ({self.assessed})" if self.level_index and self.assessed else self.level
+
+
+def onto_class(value: float, name: str) -> str:
+    """The word of Tables 1 and 2 of ONTO 42001 for an ECE or a U-Recall; `below Level 1` where no limit is met."""
+    met = [
+        level.word
+        for level in LEVELS
+        if (at_most(value, level.ece) if name == "ece" else at_least(value, level.u_recall))
+    ]
+    return met[-1] if met else "below Level 1"
 
 
 def claim(measured: int, flags: Mapping[str, bool]) -> Claim:
@@ -57,12 +84,13 @@ def claim(measured: int, flags: Mapping[str, bool]) -> Claim:
         tier=LEVELS[level - 1].tier if level else "none",
         flags=held,
         missing=tuple(f"{c.title} ({c.requirement})" for c in unmet if c.level <= measured),
+        declared=tuple(f"{c.title} ({c.requirement})" for c in CONDITIONS if c.level <= level and c.name in FLAGS),
     )
 
 
 def statement(found: OntoEvaluation, made: Claim, *, date: str, method: str, system: str, scope: str) -> str:
     """The conformance statement of 42001-8.3: level, values, date, methodology, scope; and the action of the score (C-34)."""
-    level = f"meets ONTO 42001:2025 {made.level}" if made.level_index else "meets no level of ONTO 42001:2025"
+    level = f"meets ONTO 42001:2025 {made.shown}" if made.level_index else "meets no level of ONTO 42001:2025"
     action = RISK[found.risk_index].action
     return (
         f"{system}, measured on {date}, {level} with ECE {found.ece:.4f}, U-Recall {found.u_recall:.4f} and ORS "

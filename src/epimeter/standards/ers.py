@@ -53,12 +53,23 @@ class Level:
     ece: float
     ers: int
     months: int
+    documentation: str
+    suitable_for: str
 
 
 LEVELS = (
-    Level("L1", "Epistemic Audit", 30, 0.20, 70, 12),
-    Level("L2", "Continuous Monitoring", 50, 0.15, 50, 3),
-    Level("L3", "Institutional Certification", 70, 0.10, 30, 1),
+    Level("L1", "Epistemic Audit", 30, 0.20, 70, 12, "basic", "low-risk, internal and development use"),
+    Level("L2", "Continuous Monitoring", 50, 0.15, 50, 3, "full", "customer-facing and business-critical use"),
+    Level(
+        "L3",
+        "Institutional Certification",
+        70,
+        0.10,
+        30,
+        1,
+        "full, and an audit by a third party",
+        "regulated, life-critical and high-liability use",
+    ),
 )
 """ERS-4.1-a to c."""
 LEVEL_NAMES = ("NONE", *(level.name for level in LEVELS))

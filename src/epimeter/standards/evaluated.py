@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epimeter import __version__
+from epimeter.readers.digest import WHOLE_SCHEME
 from epimeter.results import plain
 from epimeter.standards import ers
 from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK
-from epimeter.standards.conformity import Claim
+from epimeter.standards.conformity import SELF_ASSESSED, Claim, onto_class
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.ers import ErsEvaluation, ers_ece_band, ers_u_recall_band
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
@@ -45,6 +46,8 @@ class StandardsEvaluation:
     claim: Claim | None
     statement: str | None
     certificate_possible: bool
+    unclaimed: Mapping[str, str]
+    """Why a standard's level is not claimed although its numbers are there, by standard (C-49, C-53)."""
     next_evaluation: str | None
     due: tuple[str, ...]
     cautions: tuple[str, ...]
@@ -104,7 +107,7 @@ class StandardsEvaluation:
             "converted": self.converted,
             "baseline": self.baseline,
             "evidence": {
-                "dataset_digest": f"epi-col-v1:sha-256:{self.dataset_digest}",
+                "dataset_digest": f"{WHOLE_SCHEME}:sha-256:{self.dataset_digest}",
                 "code_digest": f"sha-256:{self.code_digest}",
                 "version": __version__,
             },
@@ -119,12 +122,19 @@ class StandardsEvaluation:
             level = self.ers.level_index
             made["ers"] = {
                 "level": self.ers.level,
+                "assessed": SELF_ASSESSED if level == 3 else None,
                 "title": ers.LEVELS[level - 1].title if level else "no level",
-                "status": "PASS" if level else "FAIL",
+                "suitable_for": ers.LEVELS[level - 1].suitable_for if level else None,
+                "documentation": ers.LEVELS[level - 1].documentation if level else None,
+                "status": self._ers_status,
+                "unclaimed": self.unclaimed.get("ers"),
                 "risk": self.ers.risk,
                 "risk_action": RISK[self.ers.risk_index].action,
+                "regulatory_status": RISK[self.ers.risk_index].status,
                 "ece_band": ERS_ECE[ers_ece_band(self.ers.ece)].name,
+                "ece_action": ERS_ECE[ers_ece_band(self.ers.ece)].action,
                 "u_recall_band": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].name,
+                "u_recall_implication": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].action,
                 "assurance": self._assured("ers"),
                 "certificate_possible": self.certificate_possible,
             }
@@ -134,6 +144,11 @@ class StandardsEvaluation:
                 "level": "none" if made_claim is None else made_claim.level,
                 "measured_level": "none" if made_claim is None else made_claim.measured_level,
                 "tier": "none" if made_claim is None else made_claim.tier,
+                "assessed": None if made_claim is None else made_claim.assessed,
+                "declared": [] if made_claim is None else list(made_claim.declared),
+                "unclaimed": self.unclaimed.get("onto"),
+                "ece_class": None if found is None else onto_class(found.ece, "ece"),
+                "u_recall_class": None if found is None else onto_class(found.u_recall, "u_recall"),
                 "flags": {} if made_claim is None else dict(made_claim.flags),
                 "missing": [] if made_claim is None else list(made_claim.missing),
                 "risk": None if found is None else found.risk,
@@ -144,11 +159,23 @@ class StandardsEvaluation:
             }
         return made
 
+    @property
+    def _ers_status(self) -> str:
+        """PASS with a level, FAIL without; INSUFFICIENT_DATA or NOT_CLAIMED where none may be claimed."""
+        assert self.ers is not None
+        if "ers" in self.unclaimed:
+            lacking = any(one.blocks and not one.passed for one in self.requirements)
+            return "INSUFFICIENT_DATA" if lacking else "NOT_CLAIMED"
+        return "PASS" if self.ers.level_index else "FAIL"
+
     def _assured(self, prefix: str) -> str | None:
-        """Firm when every number that decides the level is."""
+        """Firm when every number that decides the level is; ORS has a class of risk and no part in levels (C-34)."""
         words = [
             reading.assurance.assurance
             for reading in self.readings
-            if reading.name.startswith(f"{prefix}.") and reading.limits and reading.assurance is not None
+            if reading.name.startswith(f"{prefix}.")
+            and reading.limits
+            and reading.assurance is not None
+            and reading.name != "onto.ors"
         ]
         return None if not words else "firm" if set(words) == {"firm"} else "marginal"

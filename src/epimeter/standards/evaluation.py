@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,7 +32,7 @@ from epimeter.standards.method import compared, method_reference, methodology, s
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation, igr, onto_evaluate
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import Records
-from epimeter.standards.requirement import requirements_of
+from epimeter.standards.requirement import Requirement, requirements_of
 from epimeter.standards.resampling import Plan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
@@ -57,6 +58,7 @@ def evaluate_standards(
     weights_reason: str = "",
     baseline: Mapping[str, Any] | None = None,
     new_baseline: str = "",
+    passport: bool = False,
     interval: Wanted = "auto",
     draws: int = 1000,
     level: float = 0.95,
@@ -88,6 +90,8 @@ def evaluate_standards(
         Weights of ORS and why they differ from 0.35, 0.45, 0.20 (42001-A.5.3-a).
     baseline, new_baseline
         JSON of the last evaluation of this system; a reason for starting a new baseline with another method.
+    passport
+        Whether a passport is made of this evaluation: ONTO 42001 asks for one from Level 2 on.
     interval, draws, level, seed, threads
         How intervals are found: ``bootstrap``, ``asymptotic``, ``none``, or ``auto`` by the number of records.
     source
@@ -96,6 +100,11 @@ def evaluate_standards(
     chosen = STANDARDS[word(standard, tuple(STANDARDS), "standard")]
     told = declaration or Declaration()
     day = ers.day_of(date).isoformat()
+    if records.period is not None and day < records.period.end[:10]:
+        raise InputError(
+            f"date must not lie before the data it evaluates: the last record is of {records.period.end}, the date is {day}",
+            field="date",
+        )
     ers_domain, other_domain, converted = settled_domains(chosen, domain, onto_domain)
     weighing = settled_weights(weights, weights_reason)
     if "onto" in chosen and records.unknown is None:
@@ -137,11 +146,17 @@ def evaluate_standards(
         else None
     )
     onto, undefined = _onto(records, plan, unknown_threshold) if "onto" in chosen else (None, None)
+    requirements = requirements_of(records, check, onto, told, chosen)
+    unclaimed = _unclaimed(plan, requirements, chosen)
+    if found is not None and "ers" in unclaimed:
+        found = replace(found, level_index=0, level=ers.LEVEL_NAMES[0])
+    if onto is not None and "onto" in unclaimed:
+        onto = replace(onto, level_index=0)
+    due = _due(told, baseline, day, other_domain)
     ordered = Sorted.of(event, records.unknown, np.asarray(flagged), plan.ers_threshold)
     readings = readings_of(ordered, found, onto, undefined, plan, chosen)
     ratio = _ratio(records, plan) if "onto" in chosen else None
-    made_claim = None if onto is None else claim(onto.level_index, _flags(told))
-    requirements = requirements_of(records, check, onto, told, chosen)
+    made_claim = None if onto is None else claim(onto.level_index, _flags(told, due, passport))
     possible = found is not None and found.level_index > 0 and not any(r.blocks and not r.passed for r in requirements)
     method = methodology(plan, records, unknown_threshold, weights_reason, told)
     return StandardsEvaluation(
@@ -173,16 +188,21 @@ def evaluate_standards(
             scope=told.scope or f"{records.n_rows:,} labelled records, domain {other_domain}",
         ),
         certificate_possible=possible,
+        unclaimed=unclaimed,
         next_evaluation=schedule.next_evaluation(
             day,
             ers_level=None if found is None else found.level_index,
             onto_domain=other_domain,
         ),
-        due=_due(told, baseline, day, other_domain),
-        cautions=cautions.found(records, check, found, onto, undefined, ratio, chosen),
+        due=due,
+        cautions=(
+            *cautions.found(records, check, found, onto, undefined, ratio, chosen),
+            *(f"no level is claimed: {reason}" for reason in unclaimed.values()),
+            *cautions.of_data(records, day),
+        ),
         converted=converted,
         baseline=against,
-        dataset_digest=records.digest,
+        dataset_digest=records.whole_digest,
         code_digest=code_digest(),
     )
 
@@ -211,12 +231,39 @@ def _ratio(records: Records, plan: Plan) -> InformationRatio:
     return igr(records.answer.true, records.answer.prob, bins=plan.bins)
 
 
-def _flags(told: Declaration) -> dict[str, bool]:
+def _unclaimed(plan: Plan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
+    """Why a standard's level is not claimed whatever its numbers say, by standard.
+
+    Where the data do not meet ERS 3.1 (C-49), and where bins or threshold are not the standard's own (C-53): with one bin
+    nearly every system is calibrated, with the threshold 1 every wrong answer was unsure.
+    """
+    made: dict[str, str] = {}
+    lacking = [one for one in requirements if one.blocks and not one.passed]
+    if "ers" in chosen and lacking:
+        needs = "; ".join(f"{one.title} must be {one.needed}, not {one.figure} ({one.id})" for one in lacking)
+        made["ers"] = f"the data do not meet ERS 3.1: {needs}"
+    elif "ers" in chosen and (plan.ers_bins, plan.ers_threshold) != (10, 0.7):
+        made["ers"] = (
+            f"a level of ONTO-ERS needs its ten bins and its threshold 0.7; these are {plan.ers_bins} and "
+            f"{plan.ers_threshold:g} (C-53)"
+        )
+    if "onto" in chosen and plan.bins != STANDARD_BINS[plan.strategy]:
+        made["onto"] = (
+            f"a level of ONTO 42001 needs the bins of one of its strategies, {STANDARD_BINS[plan.strategy]} for "
+            f"{plan.strategy}; there are {plan.bins} (42001-5.2.3-a, C-53)"
+        )
+    return made
+
+
+def _flags(told: Declaration, due: Sequence[str], passport: bool) -> dict[str, bool]:
+    overdue = any(reason.startswith("overdue") for reason in due)
     return {
         **told.flags,
+        # A duty that is overdue was not kept, whatever is declared (C-52).
+        "frequency_kept": told.flags.get("frequency_kept", False) and not overdue,
         "taxonomy_documented": told.taxonomy_documented,
         "mechanism_documented": told.mechanism_documented,
-        "passport_generated": True,  # one is always made (C-33)
+        "passport_generated": passport,
         "liability_assessed": told.liability is not None,
     }
 

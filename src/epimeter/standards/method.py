@@ -5,13 +5,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from epimeter import __version__
 from epimeter.errors import InputError
+from epimeter.readers.table import Table
 from epimeter.standards import ers, onto42001
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.records import Records
 from epimeter.standards.resampling import Plan
+
+
+def domain_of(option: str | None, table: Table) -> str:
+    """The domain: what the file says of itself counts, an option that contradicts it is refused; `general` when neither says.
+
+    The other facts of an ERS 3.1 document are held to its schema on the way.
+    """
+    facts = table.metadata
+    identity = facts.get("dataset_id")
+    if identity is not None:
+        try:
+            UUID(str(identity))
+        except ValueError:
+            raise InputError(
+                f"dataset_id must be a UUID (ERS-3.1-e); {table.source} has {identity!r:.60}", field="dataset_id"
+            ) from None
+    said = facts.get("domain")
+    if said is None:
+        return option or "general"
+    if said not in (*ers.DOMAINS, *onto42001.DOMAINS):
+        raise InputError(
+            f"domain must be one of {', '.join(ers.DOMAINS)} (ERS-3.1-e); {table.source} has {said!r:.40}",
+            field="domain",
+        )
+    if option not in (None, said):
+        raise InputError(
+            f"domain must be that of the data: {table.source} says {said}, the option says {option}. Leave it out",
+            field="domain",
+        )
+    return str(said)
 
 
 def settled_domains(

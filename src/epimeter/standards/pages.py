@@ -20,6 +20,20 @@ SPANS = {
 """Scales of the gauges; a value beyond its scale is drawn at the end of it and written in full."""
 
 
+U_RECALL_SAID = (
+    "U-Recall of ONTO-ERS: of the answers that were wrong, how many the system gave with a confidence below 0.7. A system "
+    "that is sure when it is wrong misleads whoever relies on it."
+)
+ORS_SAID = (
+    "U-Recall of ONTO 42001: of the inputs that the system could not know, how many it flagged. ORS puts calibration error, "
+    "missed unknowns and the stakes of the domain into one number from 0 to 100; it sets the risk class, not the level."
+)
+UNAUDITED = (
+    "ERS L3 asks for an audit by a third party. Until an auditor's signed attestation covers the certificate the level is "
+    "self-assessed (C-52)."
+)
+
+
 def standards_document(made: StandardsEvaluation) -> Document:
     """The evaluation alone, as a document."""
     name = made.declaration.system_id or str(made.source.get("name", "")) or "the system"
@@ -62,14 +76,24 @@ def _verdict(made: StandardsEvaluation) -> tuple[Paragraph | Items | Grid, ...]:
     blocks: list[Paragraph | Items | Grid] = []
     if made.ers is not None:
         facts = found["ers"]
-        level = f"ERS {facts['level']}, {facts['title']}" if made.ers.level_index else "no level of ONTO-ERS"
+        assessed = f" ({facts['assessed']})" if facts["assessed"] else ""
+        level = f"ERS {facts['level']}{assessed}, {facts['title']}" if made.ers.level_index else "no level of ONTO-ERS"
         blocks.append(
             Paragraph(
                 f"ONTO-ERS: {level} ({facts['status']}, {facts['assurance'] or 'no interval'}). ERS {made.ers.ers}, risk "
-                f"{facts['risk']}: {facts['risk_action']}. ECE is {facts['ece_band']}, U-Recall {facts['u_recall_band']}.",
+                f"{facts['risk']}: {facts['risk_action']}; in the standard's words: {facts['regulatory_status']}. ECE is "
+                f"{facts['ece_band']}: {facts['ece_action']}. U-Recall is {facts['u_recall_band']}: "
+                f"{facts['u_recall_implication']}.",
                 "good" if made.ers.level_index else "bad",
             )
         )
+        if made.ers.level_index:
+            blocks.append(
+                Paragraph(f"Suitable for {facts['suitable_for']}; documentation: {facts['documentation']} (ERS 4.1).")
+            )
+        if facts["assessed"]:
+            blocks.append(Paragraph(UNAUDITED, "mind"))
+        blocks.append(Paragraph(U_RECALL_SAID))
         blocks.append(
             Paragraph(
                 "The requirements on the data are met: a certificate can be issued."
@@ -82,14 +106,19 @@ def _verdict(made: StandardsEvaluation) -> tuple[Paragraph | Items | Grid, ...]:
         if made.onto is None:
             blocks.append(Paragraph(f"ONTO 42001: no level. {facts['undefined']}.", "bad"))
         else:
-            level = f"42001 {facts['level']}, {facts['tier']}" if facts["level"] != "none" else "no level"
+            assessed = f" ({facts['assessed']})" if facts["assessed"] else ""
+            level = f"42001 {facts['level']}{assessed}, {facts['tier']}" if facts["level"] != "none" else "no level"
             blocks.append(
                 Paragraph(
                     f"ONTO 42001: {level} ({facts['assurance'] or 'no interval'}); the numbers alone meet "
-                    f"{facts['measured_level']}. ORS {made.onto.ors:.1f}, risk {facts['risk']}: {facts['risk_action']}.",
+                    f"{facts['measured_level']}. ECE is {facts['ece_class']}, U-Recall {facts['u_recall_class']} (Tables 1 "
+                    f"and 2). ORS {made.onto.ors:.1f}, risk {facts['risk']}: {facts['risk_action']}.",
                     "good" if facts["level"] != "none" else "bad",
                 )
             )
+            if facts["declared"]:
+                blocks.append(Items(tuple(f"declared by the operator: {one}" for one in facts["declared"]), "mind"))
+            blocks.append(Paragraph(ORS_SAID))
             if facts["missing"]:
                 sentences = tuple(f"missing for {facts['measured_level']}: {reason}" for reason in facts["missing"])
                 blocks.append(Items(sentences, "mind"))
@@ -207,7 +236,7 @@ def _data(made: StandardsEvaluation) -> tuple[Grid | Paragraph | Items, ...]:
             f"{facts['labelled']:,} records with ground truth, {facts['unlabelled']:,} without "
             f"({facts['unlabelled_share']:.1%}; counted and left out). Ground truth from: {sources}. Period: {when}."
         ),
-        Paragraph(f"Data digest epi-col-v1 sha-256 {made.dataset_digest}; code digest sha-256 {made.code_digest}."),
+        Paragraph(f"Data digest epi-col-v2 sha-256 {made.dataset_digest}; code digest sha-256 {made.code_digest}."),
     ]
     if facts["notes"]:
         blocks.append(Items(tuple(facts["notes"]), "mind"))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError
 from epimeter.kinds import WORDING, Kind
-from epimeter.readers.digest import dataset_digest
+from epimeter.readers.digest import WHOLE_SCHEME, dataset_digest
 from epimeter.readers.table import Table
 from epimeter.views import Binary, View, view
 
@@ -67,6 +67,8 @@ class Records:
         None without timestamps: the span cannot be shown (C-12).
     sources
         Records by the source of their ground truth.
+    timestamp, ground_truth_source
+        The columns behind `period` and `sources`.
     unlabelled
         Records without ground truth, left out of every metric (C-13).
     notes
@@ -80,6 +82,8 @@ class Records:
     classes: NDArray[Any] | None = None
     period: Period | None = None
     sources: Mapping[str, int] = field(default_factory=dict)
+    timestamp: NDArray[Any] | None = None
+    ground_truth_source: NDArray[Any] | None = None
     unlabelled: int = 0
     confidence_source: str | None = None
     recalibrated_by: str | None = None
@@ -109,6 +113,24 @@ class Records:
                 "unknown": self.unknown,
                 "detected": self.detected,
             }
+        )
+
+    @property
+    def whole_digest(self) -> str:
+        """`epi-col-v2` digest of every column that a verdict uses: the same digest, the same verdicts."""
+        return dataset_digest(
+            {
+                "kind": np.array([self.kind], object),
+                "confidence": self.given.prob.astype(np.float64, copy=False),
+                "label": self.given.true,
+                "unknown": self.unknown,
+                "detected": self.detected,
+                "timestamp": self.timestamp,
+                "class": None if self.classes is self.given.true else self.classes,
+                "ground_truth_source": self.ground_truth_source,
+                "category": self.category,
+            },
+            scheme=WHOLE_SCHEME,
         )
 
 
@@ -159,7 +181,7 @@ def records(
     }
     if words["classes"] is None and given.kind != "answer":
         words["classes"] = given.true  # the class of a record is its outcome
-    period, remarks = _period(timestamp, given.n_rows, now, where)
+    times, period, remarks = _period(timestamp, given.n_rows, now, where)
     return Records(
         given=given,
         unknown=flags["unknown"],
@@ -167,6 +189,8 @@ def records(
         category=words["category"],
         classes=words["classes"],
         period=period,
+        timestamp=times,
+        ground_truth_source=_column(ground_truth_source, given.n_rows, "ground_truth_source"),
         sources=_sources(ground_truth_source, given.n_rows, where),
         unlabelled=unlabelled,
         confidence_source=confidence_source,
@@ -232,10 +256,10 @@ def _flags(values: Any, n_rows: int, name: str) -> Flags | None:
 
 def _period(
     timestamp: Any, n_rows: int, now: datetime.datetime | None, where: Callable[[int], str]
-) -> tuple[Period | None, tuple[str, ...]]:
+) -> tuple[NDArray[Any] | None, Period | None, tuple[str, ...]]:
     """First to last record; missing times and times to come are refused, disorder is noted."""
     if timestamp is None:
-        return None, ()
+        return None, None, ()
     times = _column(_utc(timestamp, where), n_rows, "timestamp")
     assert times is not None
     times = times.astype("datetime64[us]")
@@ -265,7 +289,7 @@ def _period(
             f"timestamps are not in order, the first step back is at {where(row)}; "
             "the span is from the earliest to the latest (ERS-3.1-d)",
         )
-    return Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
+    return times, Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
 
 
 def _utc(timestamp: Any, where: Callable[[int], str]) -> Any:

@@ -25,15 +25,24 @@ class Requirement(Result):
     blocks: bool
 
 
-def ers_requirements(check: ers.DatasetCheck, period: Period | None, *, by_class: bool) -> tuple[Requirement, ...]:
-    """The requirements of ONTO-ERS."""
+def ers_requirements(
+    check: ers.DatasetCheck, period: Period | None, *, by_class: bool, accuracy: float
+) -> tuple[Requirement, ...]:
+    """The requirements of ONTO-ERS.
+
+    Without classes the balance is that of right and wrong answers: too many right ones only warn (C-11), too many wrong ones
+    block, whatever the classes say (C-50).
+    """
     days = "no timestamps" if period is None else f"{period.days:.4g} days"
     kind = "classes" if by_class else "right or wrong answers"
+    wrong = 1 - accuracy
     return (
         Requirement(id="ERS-3.1-a", title="Predictions", figure=f"{check.sample_size:,}",
                     needed=f"at least {ers.MINIMUM_ROWS:,}", passed=bool(check.sample_size_ok), blocks=True),
         Requirement(id="ERS-3.1-b", title=f"Largest share, by {kind}", figure=f"{check.largest_share:.1%}",
                     needed=f"at most {ers.LARGEST_SHARE:.0%}", passed=bool(check.balance_ok), blocks=by_class),
+        Requirement(id="ERS-3.1-b", title="Wrong answers", figure=f"{wrong:.1%}", needed=f"at most {ers.LARGEST_SHARE:.0%}",
+                    passed=wrong <= ers.LARGEST_SHARE + 1e-9, blocks=True),
         Requirement(id="ERS-3.1-c", title="Confidence bins covered", figure=f"{check.covered_bins} of 10",
                     needed=f"at least {ers.MINIMUM_BINS}", passed=bool(check.coverage_ok), blocks=True),
         Requirement(id="ERS-3.1-d", title="Span of production data", figure=days,
@@ -51,7 +60,8 @@ def requirements_of(
     """One pass or fail a requirement on the data (ERS-3.2-b)."""
     made: list[Requirement] = []
     if "ers" in chosen:
-        made += ers_requirements(check, records.period, by_class=records.classes is not None)
+        accuracy = float(records.answer.true.mean())
+        made += ers_requirements(check, records.period, by_class=records.classes is not None, accuracy=accuracy)
     if "onto" in chosen:
         unknowns = 0 if onto is None else onto.unknowns
         made += [

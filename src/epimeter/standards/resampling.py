@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from epimeter.inference.bootstrap import ends, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import count_bytes, replicates, words
+from epimeter.inference.intervals import interval
 from epimeter.inference.spread import clopper_pearson
 from epimeter.inference.statistic import Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
@@ -247,15 +248,48 @@ def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str
         spans = {}
         for name, drawn in found.items():
             defined = drawn[np.isfinite(drawn)]
-            if name in values and len(defined) > 1:
+            if name in values and name != "onto.mce" and len(defined) > 1:
                 spans[name] = ends(values[name], defined, plan.level, "basic")
     else:
         word = DELTA
         spans = _delta(records, values, plan)
-    return {
+    made = {
         name: Interval(low=limited(low, name), high=limited(high, name), level=plan.level, method=word)
         for name, (low, high) in spans.items()
     }
+    if "onto.mce" in values and len(records.prob) > 1:
+        made["onto.mce"] = _worst_gap(records, values["onto.mce"], plan)
+    return made
+
+
+def _worst_gap(records: Sorted, value: float, plan: Plan) -> Interval:
+    """The interval of the largest gap: the catalogue's where it has these bins, else that of the worst bin's mean gap.
+
+    Drawn again, the worst of several gaps only grows, so that a basic bootstrap's interval can leave out the value itself.
+    """
+    if plan.strategy != "adaptive":
+        binning = "mass" if plan.strategy == "equal_mass" else "width"
+        right = records.right.astype(np.uint8)
+        found = interval("mce", right, records.prob, level=plan.level, bins=plan.bins, binning=binning)
+        return Interval(low=found.low, high=found.high, level=found.level, method=found.method)
+    index = _onto_index(records, plan)
+    gap = records.right - records.prob
+    size = np.bincount(index, minlength=plan.bins)
+    total = np.bincount(index, weights=gap, minlength=plan.bins)
+    mean = np.divide(total, size, out=np.zeros(len(size)), where=size > 0)
+    worst = int(np.argmax(np.where(size > 0, np.abs(mean), -1.0)))
+    inside = gap[index == worst]
+    reach = normal_ends({"onto.mce": value}, {"onto.mce": float(inside.std())}, len(inside), plan.level)["onto.mce"]
+    low, high = (limited(end, "onto.mce") for end in reach)
+    return Interval(low=low, high=high, level=plan.level, method=f"{DELTA}, worst bin fixed")
+
+
+def _onto_index(records: Sorted, plan: Plan) -> NDArray[Any]:
+    """The bin of ONTO 42001 that each record falls into."""
+    if plan.strategy == "equal_mass":
+        return mass_index(records.prob, plan.bins)
+    index = width_index(records.prob, plan.bins)
+    return _groups(np.bincount(index, minlength=plan.bins))[index] if plan.strategy == "adaptive" else index
 
 
 def limited(value: float, name: str) -> float:
@@ -268,11 +302,7 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
     """Normal intervals from what each record adds to a metric (its influence), bins taken as fixed."""
     gap = records.right - records.prob
     influences: dict[str, Floats] = {}
-    index = width_index(records.prob, plan.bins)
-    if plan.strategy == "equal_mass":
-        index = mass_index(records.prob, plan.bins)
-    elif plan.strategy == "adaptive":
-        index = _groups(np.bincount(index, minlength=plan.bins))[index]
+    index = _onto_index(records, plan)
     onto = _influence(gap, index, plan.bins)
     influences["onto.ece"] = onto
     if "onto.u_recall" in values and records.unknown.any():
@@ -282,15 +312,7 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
     deviations = {name: float(drawn.std()) for name, drawn in influences.items()}
     event = Binary(records.right.astype(np.uint8), records.prob)
     deviations |= ErsSums.of(event, bins=plan.ers_bins, threshold=plan.ers_threshold).deviations
-    made = normal_ends(values, deviations, len(gap), plan.level)
-    if "onto.mce" in values:
-        size = np.bincount(index, minlength=plan.bins)
-        total = np.bincount(index, weights=gap, minlength=plan.bins)
-        mean = np.divide(total, size, out=np.zeros(plan.bins), where=size > 0)
-        worst = int(np.argmax(np.where(size > 0, np.abs(mean), -1.0)))
-        inside = gap[index == worst]
-        made |= normal_ends(values, {"onto.mce": float(inside.std())}, len(inside), plan.level)
-    return made
+    return normal_ends(values, deviations, len(gap), plan.level)
 
 
 def normal_ends(

@@ -103,17 +103,20 @@ class MeanOf(Recipe):
         if view.weight is not None:
             return None
         scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
-        if not (np.abs(scores) < LARGE).all():  # infinite or huge scores are not sums of small whole numbers
+        finite = np.where(np.isinf(scores), 0.0, scores)
+        if not (np.abs(finite) < LARGE).all():  # huge scores are not sums of small whole numbers
             return None
-        units, steps = fixed.split(scores)
+        units, steps = fixed.split(finite)
         high, low = halves(steps)
 
         def assemble(totals: NDArray[np.int64]) -> Mean:
-            count, whole_units, highs, lows = totals[0]
+            count, whole_units, highs, lows, plus, minus = totals[0]
             total = whole(highs, lows) + Fixed.of_counts(np.asarray(whole_units))
-            return Mean(Fixed.of_counts(np.asarray(count)), total, 0, 0, 0, int(count), view.n_classes)
+            weight = Fixed.of_counts(np.asarray(count))
+            return Mean(weight, total, 0, int(plus), int(minus), int(count), view.n_classes)
 
-        return Atoms.of(None, 1, [np.ones_like(high), units, high, low], assemble)
+        infinite = [scores == math.inf, scores == -math.inf]
+        return Atoms.of(None, 1, [np.ones_like(high), units, high, low, *infinite], assemble)
 
     @property
     def loop(self) -> Loop | None:

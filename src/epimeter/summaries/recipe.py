@@ -27,14 +27,14 @@ class Loop:
     ----------
     kind
         ``bins`` and ``moments``: equal-width bins, the latter with the moments of the residual; ``scores``: sums of columns;
-        ``cells``: the fine histogram.
+        ``powers``: sums of their products; ``cells``: the fine histogram.
     bins
         Number of bins.
     columns, fine
         Names of the columns (`row_totals`), and whether what steps of 2^-44 leave of them is read.
     """
 
-    kind: Literal["bins", "moments", "scores", "cells"]
+    kind: Literal["bins", "moments", "scores", "powers", "cells"]
     bins: int = 0
     columns: tuple[str, ...] = ()
     fine: bool = False

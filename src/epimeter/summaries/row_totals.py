@@ -8,6 +8,7 @@ and machines.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -29,6 +30,47 @@ PLAIN = ("square", "prob", "excess", "null_variance")
 LOGARITHMIC = ("log_loss", "entropic", "entropic_variance", "spherical")
 COUNTS = ("true", "said", "impossible", "halves", "none")
 """Columns of whole numbers: outcomes, rows with p > 0, certain and wrong, hits counted in halves, nothing."""
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Where the products of columns are among the sums of the core.
+
+    Attributes
+    ----------
+    second, third
+        Places of the products of two, in the order of `combinations_with_replacement`, and of three; None where those are
+        made of other sums.
+    two, three
+        What the core divides those products by.
+    threes
+        Whether products of three are kept.
+    """
+
+    second: tuple[int, ...] | None = None
+    third: tuple[int, ...] | None = None
+    two: tuple[float, ...] = (1.0,)
+    three: tuple[float, ...] = (1.0,)
+    threes: bool = True
+
+
+NOTHING = -1
+"""Place of a product that is always 0."""
+POWERS: dict[tuple[str, ...], Powers] = {
+    ("square",): Powers((0,), (1,)),
+    ("log_loss",): Powers((2,), (3,), (32.0,), (1024.0,)),
+    ("entropic",): Powers((4,), (5,), (32.0,), (1024.0,)),
+    ("spherical",): Powers((6,), (7,)),
+    ("halves",): Powers(),
+    ("prob", "true", "said"): Powers(threes=False),
+    ("entropic", "none", "entropic_variance"): Powers(
+        (4, NOTHING, 8, NOTHING, NOTHING, 9),
+        (5, NOTHING, 10, NOTHING, NOTHING, 11, NOTHING, NOTHING, NOTHING, 12),
+        (32.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        (1024.0, 1.0, 16.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    ),
+}
+"""Scores, by their columns, whose products the core adds up."""
 CERTAIN = ((0.0, 0), (0.0, 1), (1.0, 0), (1.0, 1))
 """Confidence and outcome of the rows that the logarithmic loop only counts: all rows of one kind add the same."""
 MOST_CELL_ROWS = 1 << 34
@@ -40,7 +82,7 @@ class RowTotals:
 
     def __init__(self, recipes: Iterable[Recipe]) -> None:
         self.recipes = {recipe: recipe.loop for recipe in recipes if recipe.loop is not None}
-        self.scores = [recipe for recipe, loop in self.recipes.items() if loop.kind == "scores"]
+        self.scores = [recipe for recipe, loop in self.recipes.items() if loop.kind in ("scores", "powers")]
         names = {name for recipe in self.scores for name in self.recipes[recipe].columns}
         fine = {name for recipe in self.scores if self.recipes[recipe].fine for name in self.recipes[recipe].columns}
         sizes = {
@@ -50,13 +92,15 @@ class RowTotals:
         self.near_ends = "square" in fine
         self.tables: dict[str, NDArray[Any]] = {
             "rows": np.zeros((0, 3), np.int64),
-            "counts": np.zeros((0, 4), np.int64),
+            "counts": np.zeros((0, 5), np.int64),
             "certain": np.zeros((0, 4), np.int64),
         }
         if names & {*PLAIN, *COUNTS}:
             self.tables["plain"] = np.zeros((0, 4, 4), np.int64)
         if names & {*LOGARITHMIC}:
             self.tables["logs"] = np.zeros((0, 4, 4), np.int64)
+        if any(loop.kind == "powers" for loop in self.recipes.values()):
+            self.tables["powers"] = np.zeros((0, 15, 4), np.int64)
         self.bins = {bins: np.zeros((0, bins, 4), np.int64) for bins in sorted(sizes["bins"])}
         self.moments = {bins: np.zeros((0, bins, 30), np.int64) for bins in sorted(sizes["moments"])}
         self.ends = np.zeros((0, 2))
@@ -143,7 +187,7 @@ class RowTotals:
     def absorb(self, other: RowTotals, numbers: Integers) -> None:
         """Add the totals of another; its slice k is the slice `numbers[k]` here."""
         for name, table in self.tables.items():
-            _add(table, other.tables[name], numbers, 0 if name in ("plain", "logs") else None)
+            _add(table, other.tables[name], numbers, 0 if name in ("plain", "logs", "powers") else None)
         for tables, others in ((self.bins, other.bins), (self.moments, other.moments)):
             for bins, table in tables.items():
                 _add(table, others[bins], numbers, 2)
@@ -166,14 +210,14 @@ class RowTotals:
         if loop.kind == "cells":
             assert self.cells is not None
             return self.cells.summary(number)
-        if loop.kind == "scores":
+        if loop.kind in ("scores", "powers"):
             return self._scores(recipe, number)
         return recipe.from_table((self.bins if loop.kind == "bins" else self.moments)[loop.bins][number])
 
     def _column(self, name: str, number: int) -> tuple[Fixed, Fixed]:
         """One column: its sum in steps of 2^-44 and what they leave."""
         if name in COUNTS:
-            outcomes, said, wrong, hits = self.tables["counts"][number].tolist()
+            outcomes, said, wrong, hits, _ = self.tables["counts"][number].tolist()
             double = dict(zip(COUNTS, (2 * outcomes, 2 * said, 2 * wrong, hits, 0), strict=True))[name]
             half = np.asarray((double % 2) << (STEPS - 1), np.int64)
             return Fixed(np.asarray(double // 2, np.int64), half), Fixed.zeros(())
@@ -187,7 +231,13 @@ class RowTotals:
         names = self.recipes[recipe].columns
         logarithmic = any(name in LOGARITHMIC for name in names)
         n_rows = int(self.tables["rows"][number, 2 if logarithmic else 1])
-        parts = [recipe.from_columns([self._column(name, number) for name in names], n_rows)] if n_rows else []
+        parts = []
+        if n_rows:
+            columns = [self._column(name, number) for name in names]
+            if self.recipes[recipe].kind == "scores":
+                parts = [recipe.from_columns(columns, n_rows)]
+            else:
+                parts = [recipe.from_powers(columns, *self._products(names, number, columns), n_rows)]
         # Rows that the loop only counted: each kind once, as often as it came; then those that it handed back.
         counted = self.tables["certain"][number].tolist() if logarithmic else ()
         for (prob, true), times in zip(CERTAIN, counted, strict=False):
@@ -196,6 +246,32 @@ class RowTotals:
                 parts.append(repeated(recipe.by_score(row), times))
         parts += self.unusual[number].summaries(recipe)
         return reduce(lambda left, right: left.merge(right), parts)
+
+    def _products(
+        self, names: tuple[str, ...], number: int, columns: list[tuple[Fixed, Fixed]]
+    ) -> tuple[list[tuple[Fixed, Fixed]], list[tuple[Fixed, Fixed]] | None]:
+        """Sums of the products of two and of three columns."""
+        if names == ("halves",):  # a score of 0, 1/2 or 1
+            _, _, _, hits, half = self.tables["counts"][number].tolist()
+            whole = (hits - half) // 2
+            return [_eighths(8 * whole + 2 * half)], [_eighths(8 * whole + half)]
+        if names == ("prob", "true", "said"):
+            # The outcome and "p > 0" are 0 or 1: their products with themselves, with each other and with p are known sums.
+            certain = int(self.tables["certain"][number, 1])  # said 0, and came
+            both = columns[1][0] - Fixed.of_counts(np.asarray(certain)), Fixed.zeros(())
+            squares, came = self._power(13, number), self._power(14, number)
+            return [squares, came, columns[0], columns[1], both, columns[2]], None
+        places = POWERS[names]
+        assert places.second is not None and places.third is not None
+        return [self._power(place, number) for place in places.second], [
+            self._power(place, number) for place in places.third
+        ]
+
+    def _power(self, place: int, number: int) -> tuple[Fixed, Fixed]:
+        if place == NOTHING:
+            return Fixed.zeros(()), Fixed.zeros(())
+        units, steps, rest_units, rest_steps = (np.asarray(x, np.int64) for x in self.tables["powers"][number, place])
+        return Fixed(units, steps), Fixed(rest_units, rest_steps)
 
 
 class CellLoop:
@@ -273,6 +349,11 @@ def repeated(summary: Any, times: int) -> Any:
         summary = summary.merge(summary)
         times >>= 1
     return made
+
+
+def _eighths(number: int) -> tuple[Fixed, Fixed]:
+    """A number of eighths as a total."""
+    return Fixed(np.asarray(number >> 3, np.int64), np.asarray((number & 7) << (STEPS - 3), np.int64)), Fixed.zeros(())
 
 
 def column_pairs(table: Integers, first: int) -> Fixed:

@@ -93,7 +93,7 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class that can be a part of a summary, by name; those of metrics are found below their base."""
-    from epimeter.summaries import bins, cell_totals, fine, fixed, means, paired, rows, sums
+    from epimeter.summaries import bins, cell_totals, fine, fixed, means, paired, rows, score_moments, sums
     from epimeter.views import Binary, Multiclass
 
     known: dict[str, type] = {
@@ -103,6 +103,7 @@ def _classes() -> dict[str, type]:
             paired.Paired,
             means.Mean,
             sums.Sums,
+            score_moments.ScoreMoments,
             fine.Fine,
             cell_totals.CellTotals,
             rows.KeptRows,

@@ -69,7 +69,7 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         sample_size=ers.sample_size,
         period=(first, last),
         domain=domain,
-        dataset_digest=f"{SCHEME}:sha-256:{found.dataset_digest}",
+        dataset_digest=f"{SCHEME}:sha-256:{records.digest}",
         records_root=records_root(record_columns(table)),
         code_digest=f"sha-256:{found.code_digest}",
         engine_version=__version__,
@@ -129,7 +129,9 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
         unlabelled=totals.unlabelled,
         largest_class_share=None if totals.classes is None else rounded(check.largest_share),
     )
-    return _judged(made, ers_requirements(check, period, by_class=totals.classes is not None))
+    return _judged(
+        made, ers_requirements(check, period, by_class=totals.classes is not None, accuracy=sums.right / sums.n_rows)
+    )
 
 
 def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment:

@@ -27,7 +27,10 @@ typedef struct epi_pass {
     epi_bins *moments;
     int64_t *plain;   /* (slots, 4, 4): square, prob, excess, null_variance; units, steps, units and steps of the rest */
     int64_t *logs;    /* (slots, 4, 4): log_loss, entropic, entropic_variance, spherical */
-    int64_t *counts;  /* (slots, 4): outcomes, rows above 0, certain and wrong, hits in halves */
+    int64_t *powers;  /* (slots, 15, 4): products of the scores, for their spread: square^2, square^3; log_loss^2 / 32, log_loss^3 / 1024;
+                         entropic^2 / 32, entropic^3 / 1024; spherical^2, spherical^3; with e entropic and v its variance
+                         e v, v^2, e^2 v / 16, e v^2, v^3; prob^2, prob of outcome 1 */
+    int64_t *counts;  /* (slots, 5): outcomes, rows above 0, certain and wrong, hits in halves, rows at a half */
     int64_t *certain; /* (slots, 4): rows at 0 and false, 0 and true, 1 and false, 1 and true */
     int64_t *rows;    /* (slots, 3): all rows, rows in `plain`, rows in `logs` */
     double *ends;     /* (slots, 2): least and greatest confidence */

@@ -318,24 +318,34 @@ static inline vec log_of(vec x) {
     return power * LN2_HIGH + (2.0 * s + (s * (z * series) + power * LN2_LOW));
 }
 
-static void settle_scores(const uint64_t (*sums)[2], int64_t *total) {
-    for (int k = 0; k < 4; k++) {
+static void settle_scores(const uint64_t (*sums)[2], int columns, int64_t *total) {
+    for (int k = 0; k < columns; k++) {
         carry((int64_t)sums[k][0], total + 4 * k);
         carry((int64_t)sums[k][1], total + 4 * k + 2);
     }
 }
 
-static void take(const word (*all)[2], int64_t n, uint64_t (*sums)[2]) {
-    for (int k = 0; k < 4; k++)
-        for (int part = 0; part < 2; part++) sums[k][part] = total_of(all[k][part]) - (uint64_t)n * EPI_STEP_BITS;
+/* Add up the lanes and take off the bits of 384. */
+static void take(const word (*all)[2], int columns, int64_t n, uint64_t (*sums)[2]) {
+    for (int k = 0; k < columns; k++)
+        for (int part = 0; part < 2; part++) sums[k][part] += total_of(all[k][part]) - (uint64_t)n * EPI_STEP_BITS;
 }
 
-static void plain_sums(const double *row, int64_t n, uint64_t (*sums)[2]) {
+#define POWERS 15
+#define SOME 1024 /* rows whose scores are kept while their products are added up */
+typedef struct scores {
+    double loss[SOME], entropic[SOME], variance[SOME], spherical[SOME], square[SOME];
+} scores;
+
+static inline void store(double *to, vec x) { memcpy(to, &x, sizeof x); }
+
+static void plain_sums(const double *row, int64_t n, uint64_t (*sums)[2], double *kept) {
     word a1 = {0}, a2 = {0}, b1 = {0}, b2 = {0}, c1 = {0}, c2 = {0}, d1 = {0}, d2 = {0};
     for (int64_t i = 0; i < n; i += LANES) {
         const vec r = load(row + i);
         const vec p = (vec)((word)r & ~SIGN), y = (vec)(ONE_BITS & (0 - ((word)r >> 63)));
         const vec x = p - y, square = 2.0 * (x * x);
+        if (kept) store(kept + i, square);
         a1 += steps_in(square);
         a2 += rest_in(square);
         b1 += steps_in(p);
@@ -347,11 +357,11 @@ static void plain_sums(const double *row, int64_t n, uint64_t (*sums)[2]) {
         d2 += rest_in(variance);
     }
     const word all[4][2] = {{a1, a2}, {b1, b2}, {c1, c2}, {d1, d2}};
-    take(all, n, sums);
+    take(all, 4, n, sums);
 }
 
 /* Rows at 0 and at 1 count as rows of p = 1/2 and y = 0: the caller takes off what those add. */
-static void log_sums(const double *row, int64_t n, uint64_t (*sums)[2]) {
+static void log_sums(const double *row, int64_t n, uint64_t (*sums)[2], scores *kept) {
     word a1 = {0}, a2 = {0}, b1 = {0}, b2 = {0}, c1 = {0}, c2 = {0}, d1 = {0}, d2 = {0};
     const vec half = (vec){0} + 0.5;
     for (int64_t i = 0; i < n; i += LANES) {
@@ -375,9 +385,76 @@ static void log_sums(const double *row, int64_t n, uint64_t (*sums)[2]) {
         const vec spherical = choose(came, p, q) / root(q * q + p * p);
         d1 += steps_in(spherical);
         d2 += rest_in(spherical);
+        if (kept) {
+            store(kept->loss + i, loss);
+            store(kept->entropic + i, entropic);
+            store(kept->variance + i, variance);
+            store(kept->spherical + i, spherical);
+        }
     }
     const word all[4][2] = {{a1, a2}, {b1, b2}, {c1, c2}, {d1, d2}};
-    take(all, n, sums);
+    take(all, 4, n, sums);
+}
+
+/* Square and cube of a score x, as x^2 / two and x^3 / three: powers of two that keep the products below 64. */
+static void power_sums(const double *x, int64_t n, double two, double three, uint64_t (*sums)[2]) {
+    word a1 = {0}, a2 = {0}, b1 = {0}, b2 = {0};
+    const double half = 1.0 / two, third = 1.0 / three;
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec s = load(x + i), square = s * s, scaled = square * half, cube = square * s * third;
+        a1 += steps_in(scaled);
+        a2 += rest_in(scaled);
+        b1 += steps_in(cube);
+        b2 += rest_in(cube);
+    }
+    const word all[2][2] = {{a1, a2}, {b1, b2}};
+    take(all, 2, n, sums);
+}
+
+static void outcome_powers(const double *row, int64_t n, uint64_t (*sums)[2]) {
+    word a1 = {0}, a2 = {0}, b1 = {0}, b2 = {0};
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec r = load(row + i), p = (vec)((word)r & ~SIGN), square = p * p;
+        const vec came = (vec)((word)p & (0 - ((word)r >> 63)));
+        a1 += steps_in(square);
+        a2 += rest_in(square);
+        b1 += steps_in(came);
+        b2 += rest_in(came);
+    }
+    const word all[2][2] = {{a1, a2}, {b1, b2}};
+    take(all, 2, n, sums);
+}
+
+static void joint_powers(const double *e, const double *v, int64_t n, uint64_t (*sums)[2]) {
+    word a1 = {0}, a2 = {0}, b1 = {0}, b2 = {0}, c1 = {0}, c2 = {0}, d1 = {0}, d2 = {0}, f1 = {0}, f2 = {0};
+    for (int64_t i = 0; i < n; i += LANES) {
+        const vec x = load(e + i), y = load(v + i), xy = x * y, yy = y * y, xxy = x * xy * 0.0625, xyy = x * yy, yyy = y * yy;
+        a1 += steps_in(xy);
+        a2 += rest_in(xy);
+        b1 += steps_in(yy);
+        b2 += rest_in(yy);
+        c1 += steps_in(xxy);
+        c2 += rest_in(xxy);
+        d1 += steps_in(xyy);
+        d2 += rest_in(xyy);
+        f1 += steps_in(yyy);
+        f2 += rest_in(yyy);
+    }
+    const word all[5][2] = {{a1, a2}, {b1, b2}, {c1, c2}, {d1, d2}, {f1, f2}};
+    take(all, 5, n, sums);
+}
+
+/* The sums of the logarithmic scores, and where asked for the products of all scores. */
+static void score_powers(const double *row, int64_t n, uint64_t (*logs)[2], uint64_t (*powers)[2]) {
+    scores kept;
+    for (int64_t first = 0; first < n; first += SOME) {
+        const int64_t some = smaller(SOME, n - first);
+        log_sums(row + first, some, logs, &kept);
+        power_sums(kept.loss, some, 32.0, 1024.0, powers + 2);
+        power_sums(kept.entropic, some, 32.0, 1024.0, powers + 4);
+        power_sums(kept.spherical, some, 1.0, 1.0, powers + 6);
+        joint_powers(kept.entropic, kept.variance, some, powers + 8);
+    }
 }
 
 static inline int unusual(double p, int near_ends) {
@@ -420,7 +497,9 @@ static int add_scores(epi_pass *pass, tile *t, int64_t slot) {
         }
     }
     certain[0] -= blank;
-    uint64_t sums[4][2];
+    for (int k = 0; k < 4; k++) pass->certain[4 * slot + k] += certain[k];
+    const int64_t inside = n - blank - certain[0] - certain[1] - certain[2] - certain[3];
+    uint64_t powers[POWERS][2] = {{0}};
     if (pass->plain) {
         int64_t outcomes = 0, missed = 0, half = 0, half_true = 0;
         for (int64_t i = 0; i < n; i++) {
@@ -431,28 +510,46 @@ static int add_scores(epi_pass *pass, tile *t, int64_t slot) {
             half += at_half;
             half_true += at_half & y;
         }
-        int64_t *counts = pass->counts + 4 * slot;
+        int64_t *counts = pass->counts + 5 * slot;
         counts[0] += outcomes;
         counts[1] += n - blank - certain[0] - certain[1];
         counts[2] += certain[1] + certain[2];
         counts[3] += 2 * (n - blank - half - (missed - half_true)) + half;
-        plain_sums(row, t->filled, sums);
-        settle_scores((const uint64_t (*)[2])sums, pass->plain + 16 * slot);
+        counts[4] += half;
+        uint64_t sums[4][2] = {{0}};
+        if (pass->powers) { /* rows of p = 0 and y = 0 add nothing to either */
+            double kept[SOME];
+            for (int64_t first = 0; first < t->filled; first += SOME) {
+                const int64_t some = smaller(SOME, t->filled - first);
+                plain_sums(row + first, some, sums, kept);
+                power_sums(kept, some, 1.0, 1.0, powers);
+                outcome_powers(row + first, some, powers + 13);
+            }
+        } else {
+            plain_sums(row, t->filled, sums, 0);
+        }
+        settle_scores((const uint64_t (*)[2])sums, 4, pass->plain + 16 * slot);
         pass->rows[3 * slot + 1] += n - blank;
     }
     if (pass->logs) {
-        uint64_t halves[4][2]; /* of a whole vector of rows at 0 */
-        const double nothing[VECTOR] = {0};
-        log_sums(nothing, VECTOR, halves);
-        log_sums(row, t->filled, sums);
-        const int64_t inside = n - blank - certain[0] - certain[1] - certain[2] - certain[3];
+        uint64_t sums[4][2] = {{0}}, half_sums[4][2] = {{0}}, half_powers[POWERS][2] = {{0}};
+        const double nothing[VECTOR] = {0}; /* rows that count as p = 1/2 */
         const uint64_t outside = (uint64_t)(t->filled - inside);
-        for (int k = 0; k < 4; k++)
-            for (int part = 0; part < 2; part++) sums[k][part] -= outside * (uint64_t)((int64_t)halves[k][part] / VECTOR);
-        settle_scores((const uint64_t (*)[2])sums, pass->logs + 16 * slot);
-        for (int k = 0; k < 4; k++) pass->certain[4 * slot + k] += certain[k];
+        if (pass->powers) {
+            score_powers(nothing, VECTOR, half_sums, half_powers);
+            score_powers(row, t->filled, sums, powers);
+        } else {
+            log_sums(nothing, VECTOR, half_sums, 0);
+            log_sums(row, t->filled, sums, 0);
+        }
+        for (int part = 0; part < 2; part++) {
+            for (int k = 0; k < 4; k++) sums[k][part] -= outside * (uint64_t)((int64_t)half_sums[k][part] / VECTOR);
+            for (int k = 2; k < 13; k++) powers[k][part] -= outside * (uint64_t)((int64_t)half_powers[k][part] / VECTOR);
+        }
+        settle_scores((const uint64_t (*)[2])sums, 4, pass->logs + 16 * slot);
         pass->rows[3 * slot + 2] += inside;
     }
+    if (pass->powers) settle_scores((const uint64_t (*)[2])powers, POWERS, pass->powers + 4 * POWERS * slot);
     return 0;
 }
 

@@ -7,11 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from epimeter.core import ffi, lib
+from epimeter.core import read as pointer
+from epimeter.core import write as room
 from epimeter.errors import ReadError
-from epimeter.scale import page_loops, pages, parquet, scan, snappy
+from epimeter.readers import parquet_pages as pages
+from epimeter.scale import parquet, scan
 from epimeter.scale.files import packed
 from epimeter.scale.scan import summarised
-from epimeter.summaries import fast
 
 N = 50_000
 
@@ -50,12 +53,12 @@ def columns(n=N, seed=0):
 
 def read(path, name):
     """A column by way of its pages."""
-    file = pq.ParquetFile(path)
+    file = parquet.opened(str(path), "x")
     handle = os.open(path, os.O_RDONLY)
     found = []
     try:
-        for group in range(file.metadata.num_row_groups):
-            chunk = pages.Chunk.of(file.metadata, file.schema_arrow, group, name)
+        for group in range(file.footer.n_groups):
+            chunk = pages.Chunk.of(file.footer, file.metadata.schema, file.schema, group, name)
             column, out = pages.Column(handle, chunk, "x"), np.empty(9_999, chunk.dtype)
             while n := column.fill(out):
                 found.append(out[:n].copy())
@@ -145,7 +148,6 @@ def literals(data, sizes):
 
 
 def test_a_page_packed_in_another_way_than_in_blocks_is_left_to_pyarrow(tmp_path):
-    fast.load()
     rng = np.random.default_rng(4)
     said = rng.random(20_000)
     data, path = said.tobytes(), tmp_path / "x.parquet"
@@ -198,12 +200,11 @@ def test_what_is_not_plain_is_left_to_pyarrow(tmp_path):
 
 @pytest.mark.parametrize("hole", [0, 30_000, N - 1])
 def test_a_hole_after_many_rows_is_found_by_either_way(tmp_path, hole, monkeypatch):
-    fast.load()
     rows = columns()
     label = pa.array(rows["bool"], mask=np.arange(N) == hole)
     pq.write_table(pa.table({"confidence": rows["double"], "correct": label}), tmp_path / "x.parquet")
     paged = scan(tmp_path / "x.parquet", ["ece", "smece"])
-    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    monkeypatch.setenv(pages.SWITCH, "off")
     plain = scan(tmp_path / "x.parquet", ["ece", "smece"])
     assert paged.to_dict() == plain.to_dict()
     assert paged.source["unlabelled"] == 1
@@ -213,7 +214,6 @@ def test_a_hole_after_many_rows_is_found_by_either_way(tmp_path, hole, monkeypat
 @pytest.mark.parametrize("label", ["bool", "int32", "int64", "int8"])
 @pytest.mark.parametrize("said", ["double", "float", "few"])
 def test_both_ways_give_the_same_report(tmp_path, monkeypatch, said, label, by):
-    fast.load()
     rows = columns()
     model = np.random.default_rng(1).choice(["x", "y", "z"], N)
     table = pa.table({"confidence": rows[said], "correct": rows[label], "model": model})
@@ -223,7 +223,7 @@ def test_both_ways_give_the_same_report(tmp_path, monkeypatch, said, label, by):
     monkeypatch.setattr(pages.Column, "fill", lambda self, out: used.append(1) or true_fill(self, out))
     paged = scan(tmp_path / "x.parquet", by=by)
     assert used
-    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    monkeypatch.setenv(pages.SWITCH, "off")
     plain = scan(tmp_path / "x.parquet", by=by)
     for value in [None] if by is None else plain:
         one, other = (paged, plain) if by is None else (paged[value], plain[value])
@@ -243,19 +243,23 @@ def test_snappy_unpacks_what_pyarrow_packs():
     ):
         packed = np.frombuffer(codec.compress(data, asbytes=True), np.uint8)
         out = np.zeros(len(data), np.uint8)
-        assert snappy.snappy(packed, out, len(data))
+        assert lib.epi_snappy(pointer(packed), len(packed), room(out), len(data))
         assert out.tobytes() == data
-        assert not snappy.snappy(packed[:-1], out, len(data))
-        assert not snappy.snappy(packed, out, len(data) - 1)
+        assert not lib.epi_snappy(pointer(packed), len(packed) - 1, room(out), len(data))
+        assert not lib.epi_snappy(pointer(packed), len(packed), room(out), len(data) - 1)
+
+
+def hybrid(data, width, n, out):
+    return lib.epi_hybrid(pointer(np.ascontiguousarray(data)), len(data), width, n, room(out))
 
 
 def test_runs_and_packed_groups_are_read_as_they_are_written():
     out = np.empty(24, np.int32)
-    assert page_loops.hybrid(np.array([16, 5], np.uint8), 3, 8, out) == 8 and (out[:8] == 5).all()
+    assert hybrid(np.array([16, 5], np.uint8), 3, 8, out) == 8 and (out[:8] == 5).all()
     packed = np.array([3, 0b10001000, 0b11000110, 0b11111010], np.uint8)  # the example of the format: 0 to 7 in 3 bits
-    assert page_loops.hybrid(packed, 3, 8, out) == 8 and out[:8].tolist() == list(range(8))
-    assert page_loops.hybrid(packed[:3], 3, 8, out) == 0
-    assert page_loops.hybrid(np.zeros(0, np.uint8), 0, 9, out) == 9
+    assert hybrid(packed, 3, 8, out) == 8 and out[:8].tolist() == list(range(8))
+    assert hybrid(packed[:3], 3, 8, out) == 0
+    assert hybrid(np.zeros(0, np.uint8), 0, 9, out) == 9
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -266,9 +270,8 @@ def test_damaged_pages_never_crash(tmp_path, seed):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({name: rows[name] for name in ("double", "few", "bool")}), path, **WAYS[way])
     sound = path.read_bytes()
-    file = pq.ParquetFile(path)
-    metadata, schema = file.metadata, file.schema_arrow
-    end = len(sound) - metadata.serialized_size - 8
+    file = parquet.opened(str(path), "x")
+    end = len(sound) - file.metadata.serialized_size - 8
     for _ in range(60):
         damaged = bytearray(sound)
         for place in rng.integers(4, end, rng.integers(1, 9)):
@@ -276,9 +279,10 @@ def test_damaged_pages_never_crash(tmp_path, seed):
         path.write_bytes(damaged)
         handle = os.open(path, os.O_RDONLY)
         for name in ("double", "few", "bool"):
-            for group in range(metadata.num_row_groups):
+            for group in range(file.footer.n_groups):
                 try:
-                    column = pages.Column(handle, pages.Chunk.of(metadata, schema, group, name), "x")
+                    chunk = pages.Chunk.of(file.footer, file.metadata.schema, file.schema, group, name)
+                    column = pages.Column(handle, chunk, "x")
                     out = np.empty(1_000, column.chunk.dtype)
                     while column.fill(out):
                         pass
@@ -288,7 +292,6 @@ def test_damaged_pages_never_crash(tmp_path, seed):
 
 
 def test_a_file_cut_off_while_it_is_read_is_a_sentence(tmp_path):
-    fast.load()
     rows = columns()
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"confidence": rows["double"], "correct": rows["bool"]}), path)
@@ -310,7 +313,6 @@ SLICE_WAYS = {
 @pytest.mark.parametrize("way", SLICE_WAYS)
 def test_slices_straight_from_pages_are_those_of_pyarrow(tmp_path, way, kind, monkeypatch):
     monkeypatch.setattr(parquet, "GROUPED", 20_000)
-    fast.load()
     rng, rows = np.random.default_rng(4), columns()
     code = rng.integers(0, 90, N)
     words = np.array([f"modèle-{k}" for k in range(90)])[code]
@@ -327,13 +329,12 @@ def test_slices_straight_from_pages_are_those_of_pyarrow(tmp_path, way, kind, mo
     found, sound = (
         packed(summarised(tmp_path / "x.parquet", ["ece"], by="model", skip_damaged=skip)) for skip in (False, True)
     )
-    monkeypatch.setattr(parquet, "pages_pay", lambda file: False)
+    monkeypatch.setenv(pages.SWITCH, "off")
     expected = summarised(tmp_path / "x.parquet", ["ece"], by="model")
     assert len(expected.shares) == 90 and found == sound == packed(expected)
 
 
 def test_a_dictionary_that_names_a_slice_twice_is_one_slice():
-    fast.load()
     rng, rows = np.random.default_rng(5), columns()
     twice = pa.DictionaryArray.from_arrays(rng.integers(0, 3, N).astype(np.int32), pa.array(["a", "b", "a"]))
     table = pa.table({"confidence": rows["double"], "correct": rows["bool"], "model": twice})
@@ -346,8 +347,8 @@ def test_a_dictionary_that_names_a_slice_twice_is_one_slice():
 def test_a_dictionary_that_ends_within_a_word_is_broken(octets):
     column = pages.Column.__new__(pages.Column)
     column.dictionary = np.frombuffer(octets, np.uint8)
-    column.state = np.zeros(page_loops.STATES, np.int64)
-    column.state[page_loops.OCTETS], column.state[page_loops.ENTRIES] = len(octets), 2
+    column.state = ffi.new("epi_parquet_column *")
+    column.state.octets, column.state.entries = len(octets), 2
     with pytest.raises(pages.Broken):
         column.words()
 
@@ -361,7 +362,7 @@ def test_packed_integers_of_every_width_come_back(width):
         bits = ((values[:, None] >> np.arange(width)) & 1).astype(np.uint8).ravel()
         data = np.concatenate([np.array([groups << 1 | 1], np.uint8), np.packbits(bits, bitorder="little")])
         out = np.full(n + 1, -7, np.int32)
-        assert page_loops.hybrid(data, width, n, out) == n and out[:n].tolist() == values.tolist()
+        assert hybrid(data, width, n, out) == n and out[:n].tolist() == values.tolist()
         assert out[n] == -7
-        assert page_loops.hybrid(data, width, n - 3, out) == n - 3
-        assert page_loops.hybrid(data[:-1], width, n, out) == 0
+        assert hybrid(data, width, n - 3, out) == n - 3
+        assert hybrid(data[:-1], width, n, out) == 0
