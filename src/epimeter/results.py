@@ -211,11 +211,21 @@ def cell_text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+MANY = 64
+"""Items from which a list of numbers is looked at as a whole."""
+
+
+def _all_finite(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "biu" or (values.dtype.kind == "f" and bool(np.isfinite(values).all()))
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can hold it: no NaN, no infinities, no arrays."""
     if isinstance(value, np.ndarray):
-        return [plain(item) for item in value.tolist()]
+        return value.tolist() if _all_finite(value) else [plain(item) for item in value.tolist()]
     if isinstance(value, list | tuple):
+        if len(value) > MANY and set(map(type, value)) == {float} and np.isfinite(np.array(value)).all():
+            return list(value)
         return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()

@@ -173,3 +173,34 @@ def cheapest_partition(prob, weight, residual, step=512):
             high = low
         cost[j] = best
     return float(cost[-1])
+
+
+ROOT_HALF = 0.7071067811865476
+LN2_HIGH = 0.6931471803691238
+LN2_LOW = 1.9082149292705877e-10
+TERMS = (
+    0.6666666666666734,
+    0.3999999999941664,
+    0.2857142874202815,
+    0.22222198605063118,
+    0.18183562850431262,
+    0.15314084877008638,
+    0.14795632832766475,
+)
+
+
+def log(x):
+    """The natural logarithm of numbers in [0, inf); -inf at 0."""
+    mantissa, exponent = np.frexp(x)
+    small = mantissa < ROOT_HALF
+    mantissa = np.where(small, mantissa * 2.0, mantissa)
+    power = (exponent - small).astype(np.float64)
+    f = mantissa - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    series = np.full_like(z, TERMS[-1])
+    for term in TERMS[-2::-1]:
+        series = series * z + term
+    with np.errstate(invalid="ignore"):
+        result = power * LN2_HIGH + (2.0 * s + (s * (z * series) + power * LN2_LOW))
+    return np.where(x > 0, result, -np.inf)

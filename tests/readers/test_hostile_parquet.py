@@ -90,6 +90,29 @@ def test_thousands_of_wrong_bytes_never_end_the_process(tmp_path):
         assert survived(raw, tmp_path, [(int(place), int(rng.integers(0, 256))) for place in places])
 
 
+def answer(path, by_pages):
+    """A report, or the fact that there is none."""
+    try:
+        return scan(path, ["ece", "brier_score"], parquet_pages=by_pages).to_dict()
+    except EpimeterError:
+        return None
+
+
+@pytest.mark.slow
+def test_damaged_files_are_read_alike_with_and_without_the_decoder(tmp_path):
+    rng, path, read_whole = np.random.default_rng(3), tmp_path / "x.parquet", 0
+    for options in ({}, {"data_page_version": "2.0"}, {"use_dictionary": False, "compression": "none"}):
+        raw = sound(**options)
+        for place in rng.integers(4, len(raw) - 8, 700):
+            mutant = bytearray(raw)
+            mutant[place] = rng.integers(0, 256)
+            path.write_bytes(mutant)
+            answers = answer(path, True), answer(path, False)
+            assert answers[0] == answers[1], (options, place)
+            read_whole += answers[0] is not None
+    assert read_whole > 100
+
+
 def mutated(raw, old, new):
     assert raw.count(old) == 1
     return raw.replace(old, new)

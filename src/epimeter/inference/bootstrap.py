@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from epimeter.card import metric as card
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
-from epimeter.inference.statistic import Statistic
+from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
+from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.recipe import Recipe
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -139,15 +141,17 @@ def bootstrapped(
     threads: int | None = None,
     undefined: float | None = None,
     progress: random.Progress | None = None,
+    atoms: list[dict[Recipe, Atoms]] | None = None,
 ) -> Floats:
     """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws.
 
-    A statistic that has no value on a replicate raises, or is `undefined` there where that is given.
+    A statistic that has no value on a replicate raises, or is `undefined` there where that is given. `atoms` are what
+    `atoms_of` gives, where it was asked already.
     """
-    recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
-    atoms = [{recipe: recipe.atoms(v.read_as(recipe.reading)) for recipe in recipes} for v in views]
-    sums = [{recipe: found for recipe, found in of_view.items() if found is not None} for of_view in atoms]
-    needs_rows = any(s.recipe is None or s.recipe not in sums[0] for s in statistics)
+    sums = atoms_of(views, statistics) if atoms is None else atoms
+    shared = {recipe for recipe in sums[0] if all(recipe in of_view for of_view in sums)}
+    sums = [{recipe: of_view[recipe] for recipe in shared} for of_view in sums]
+    needs_rows = any(s.recipe is None or s.recipe not in shared for s in statistics)
     n_rows, generator = views[0].n_rows, random.words(seed)
 
     def some(group: range) -> Sequence[Floats]:

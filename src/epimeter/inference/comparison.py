@@ -20,7 +20,7 @@ from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS, refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
-from epimeter.inference.statistic import Statistic
+from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.inference.tables import Comparison, Difference, Finding, Findings
 from epimeter.metrics.bin.square import l2_ece_ci
 from epimeter.metrics.cumulative.differences import ecce_mad
@@ -214,7 +214,8 @@ def compare(
     if len({v.n_rows for v in views}) > 1:
         raise InputError("all models must have the same rows; got different numbers of them", field="y_true")
     plan = scheme(views[0].n_rows, None, groups)
-    drawn = bootstrapped(views, statistics, plan, draws, seed, threads, progress=progress)
+    atoms = atoms_of(views, statistics)
+    drawn = bootstrapped(views, statistics, plan, draws, seed, threads, progress=progress, atoms=atoms)
     rows = []
     for a, b in itertools.combinations(range(len(names)), 2):
         null = None
@@ -222,7 +223,8 @@ def compare(
             if views[a].prob.shape != views[b].prob.shape:
                 shapes = f"{views[a].prob.shape} and {views[b].prob.shape}"
                 raise InputError(f"both models must have predictions of one shape; got {shapes}")
-            null = np.abs(swapped(views[a], views[b], statistics, draws, seed, threads, progress))
+            pair = [atoms[a], atoms[b]]
+            null = np.abs(swapped(views[a], views[b], statistics, draws, seed, threads, progress, pair))
         for s, statistic in enumerate(statistics):
             values = statistic.of_view(views[a]), statistic.of_view(views[b])
             spread = drawn[:, a, s] - drawn[:, b, s]

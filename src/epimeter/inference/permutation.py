@@ -15,10 +15,11 @@ from epimeter.card import metric as card
 from epimeter.errors import InputError
 from epimeter.inference import draws as random
 from epimeter.inference.consistency import Alpha, Alternative
-from epimeter.inference.statistic import Statistic
+from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.limits import AtLeast
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.recipe import Recipe
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -43,18 +44,15 @@ def swapped(
     seed: int,
     threads: int | None = None,
     progress: random.Progress | None = None,
+    atoms: list[dict[Recipe, Atoms]] | None = None,
 ) -> Floats:
     """The differences of the metrics after swapping about half of the rows between the models, shape (draws, statistics).
 
     Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model.
     """
     n, generator = first.n_rows, random.words(seed)
-    pairs: dict[Any, tuple[Atoms, Atoms]] = {}
-    for statistic in statistics:
-        if statistic.recipe is not None and statistic.recipe not in pairs:
-            a, b = statistic.atoms(first), statistic.atoms(second)
-            if a is not None and b is not None:
-                pairs[statistic.recipe] = a, b
+    sums = atoms_of([first, second], statistics) if atoms is None else atoms
+    pairs = {recipe: (sums[0][recipe], sums[1][recipe]) for recipe in sums[0] if recipe in sums[1]}
     ones = np.ones(n, np.int32)
     whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in pairs.items()}
 

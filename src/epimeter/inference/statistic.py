@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,3 +85,10 @@ class Statistic:
     def atoms(self, view: View) -> Atoms | None:
         """The rows of a view as atoms, where its recipe is a sum of whole numbers."""
         return None if self.recipe is None else self.recipe.atoms(view.read_as(self.recipe.reading))
+
+
+def atoms_of(views: Sequence[View], statistics: Sequence[Statistic]) -> list[dict[Recipe, Atoms]]:
+    """The atoms of each view, by recipe, for the statistics whose recipe is a sum of whole numbers."""
+    recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
+    found = [{recipe: recipe.atoms(view.read_as(recipe.reading)) for recipe in recipes} for view in views]
+    return [{recipe: atoms for recipe, atoms in of_view.items() if atoms is not None} for of_view in found]

@@ -8,6 +8,9 @@ off a tree (`core/loess.c`), because the tricube weight is a polynomial on eithe
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +23,8 @@ Indices = NDArray[np.intp]
 
 LEAF = 64
 """Samples of a leaf of the tree."""
+A_THREAD = 1 << 12
+"""Windows from which a further thread pays."""
 UNSAFE = 1e-6
 """A variance that cancels to less than this share of its terms is not trusted; the window is then solved by SVD."""
 
@@ -99,11 +104,19 @@ def window_moments(levels: Levels, at: Floats, reach: Floats, low: Indices, high
     places = [np.ascontiguousarray(c, np.int64) for c in (low, np.searchsorted(prob, at), high)]
     points = [np.ascontiguousarray(c, np.float64) for c in (at, reach)]
     sums = np.zeros((len(at), 8))
-    accepted(
-        lib.epi_loess_windows(
-            *columns, *map(read, nodes), 2 * leaves, *map(read, points), *map(read, places), write(sums), len(at)
-        )
-    )
+    parts = max(1, min(os.cpu_count() or 1, len(at) // A_THREAD))
+    cuts = [len(at) * part // parts for part in range(parts + 1)]
+
+    def fill(start: int, stop: int) -> None:
+        asked = [read(column[start:stop]) for column in (*points, *places)]
+        out = write(sums[start:stop]), stop - start
+        accepted(lib.epi_loess_windows(*columns, *map(read, nodes), 2 * leaves, *asked, *out))
+
+    if parts == 1:
+        fill(0, len(at))
+    else:
+        with ThreadPoolExecutor(parts) as pool:
+            list(pool.map(fill, cuts[:-1], cuts[1:]))
     return sums[:, :5], sums[:, 5:]
 
 
