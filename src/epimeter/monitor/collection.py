@@ -29,7 +29,8 @@ from epimeter.monitor.window import Place, Unit, Window, empty, later, named, of
 TABLES = (
     """CREATE TABLE IF NOT EXISTS collected_systems (
         system BIGINT NOT NULL PRIMARY KEY, organization VARCHAR(40) NOT NULL, name VARCHAR(200) NOT NULL,
-        state TEXT NOT NULL, unmatched BIGINT NOT NULL, purged VARCHAR(16) NOT NULL)""",
+        state TEXT NOT NULL, unmatched BIGINT NOT NULL, purged VARCHAR(16) NOT NULL,
+        changes BIGINT NOT NULL, looked_at BIGINT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS collected_rows (
         system BIGINT NOT NULL, id VARCHAR(200) NOT NULL, win VARCHAR(16), at BIGINT, confidence DOUBLE PRECISION,
         answer TEXT, slices TEXT, correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT, received BIGINT NOT NULL,
@@ -133,8 +134,8 @@ class Collection:
         number = key_of(organization, system)
         state = json.dumps(History(settings or Settings()).to_dict())
         self._run(
-            "INSERT INTO collected_systems (system, organization, name, state, unmatched, purged) VALUES (?, ?, ?, ?, 0, '') "
-            "ON CONFLICT (system) DO NOTHING",
+            "INSERT INTO collected_systems (system, organization, name, state, unmatched, purged, changes, looked_at) "
+            "VALUES (?, ?, ?, ?, 0, '', 0, 0) ON CONFLICT (system) DO NOTHING",
             (number, organization, system, state),
         )
         if self.dialect.postgres:
@@ -292,6 +293,7 @@ class Collection:
         for place, window in windows_of(known).items():
             moved[place] = moved.get(place, empty()).less(window)
         self._add(system, moved)
+        self._run("UPDATE collected_systems SET changes = changes + 1 WHERE system = ?", (system,))
 
     def _add(self, system: int, moved: dict[tuple[str, str], Window]) -> None:
         if not moved:
@@ -340,20 +342,22 @@ class Collection:
     # Growing old.
 
     def age(self, system: int, now: int, *, retention: float = RETENTION) -> Aged:
-        """Let go of rows: labelled ones after the retention (days), those without truth after the horizon of the settings."""
+        """Let go of rows: labelled ones after the retention (days), those without truth after the horizon of the settings.
+
+        Both count from the time of a row and from its coming in: what is posted late has its full time too.
+        """
         settings = self._state(system).settings
-        days = (retention, max(retention, settings.horizon))
-        old, last = (
-            later(str(w), settings.unit, -1) for w in _windows([now - int(d * DAY) for d in days], settings.unit)
-        )
-        unlabelled = "confidence IS NOT NULL AND correct IS NULL AND truth IS NULL"
-        query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND win <= ? AND {unlabelled}"
-        never = windows_of(self._run(query, (system, last)).fetchall())
+        moments = [now - int(days * DAY) for days in (retention, max(retention, settings.horizon))]
+        old, last = (later(str(window), settings.unit, -1) for window in _windows(moments, settings.unit))
+        unlabelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND correct IS NULL AND truth IS NULL"
+        values = (system, last, moments[1])
+        query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND {unlabelled}"
+        never = windows_of(self._run(query, values).fetchall())
         self._add(system, {place: replace(empty(), never=window.n_rows) for place, window in never.items()})
-        self._run(f"DELETE FROM collected_rows WHERE system = ? AND win <= ? AND {unlabelled}", (system, last))
+        self._run(f"DELETE FROM collected_rows WHERE system = ? AND {unlabelled}", values)
         given_up = self.cursor.rowcount
-        labelled = "confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL)"
-        self._run(f"DELETE FROM collected_rows WHERE system = ? AND win <= ? AND {labelled}", (system, old))
+        labelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL)"
+        self._run(f"DELETE FROM collected_rows WHERE system = ? AND {labelled}", (system, old, moments[0]))
         gone = self.cursor.rowcount
         if gone or given_up:
             self._run("UPDATE collected_systems SET purged = ? WHERE system = ? AND purged < ?", (old, system, old))

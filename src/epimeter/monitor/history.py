@@ -36,6 +36,10 @@ class History:
         take a change into its reference. Until then it is the first third of the windows with outcomes.
     as_of
         The last window at which anybody looked; it never goes back.
+    closed
+        The last day of the last seven days that were closed.
+    evaluate
+        The domain in which closed weeks are evaluated; None where they are not.
     noted
         Alarms by their id: when they were first seen, whether they were acknowledged and by whom.
     events
@@ -49,6 +53,8 @@ class History:
     reference: dict[tuple[str, str], Window] = field(default_factory=dict)
     settled: dict[str, str] = field(default_factory=dict)
     as_of: str | None = None
+    closed: str | None = None
+    evaluate: str | None = None
     noted: dict[str, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
 
@@ -146,6 +152,8 @@ class History:
             "windows": [[p.system, p.slice, p.start, w.to_dict()] for p, w in _ordered(self.windows.items())],
             "reference": [[*key, window.to_dict()] for key, window in sorted(self.reference.items())],
             "settled": self.settled,
+            "closed": self.closed,
+            "evaluate": self.evaluate,
             "noted": self.noted,
             "events": self.events,
         }
@@ -166,6 +174,8 @@ class History:
                 {(system, part): Window.from_dict(window) for system, part, window in state["reference"]},
                 dict(state["settled"]),
                 state["as_of"],
+                state["closed"],
+                state["evaluate"],
                 dict(state["noted"]),
                 list(state["events"]),
             )

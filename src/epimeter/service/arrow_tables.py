@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,18 @@ from epimeter.service.settings import Settings
 
 def from_stream(body: Body, settings: Settings) -> Columns:
     """The columns in an Arrow IPC stream."""
+    with _ArrowFaults("an Arrow IPC stream"):
+        return _of_table(stream_table(body, settings), settings)
+
+
+def from_parquet(body: Body, settings: Settings) -> Columns:
+    """The columns in a Parquet file."""
+    with _ArrowFaults("Parquet"):
+        return _of_table(parquet_table(body, settings, _refuse_names), settings)
+
+
+def stream_table(body: Body, settings: Settings) -> Any:
+    """The Arrow table in an IPC stream that does not unpack to more than is allowed."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -28,12 +41,11 @@ def from_stream(body: Body, settings: Settings) -> Columns:
             ipc.MessageReader.open_stream(pa.py_buffer(raw)), rows=settings.max_rows, size=settings.max_unpacked
         )
         with ipc.open_stream(pa.py_buffer(raw)) as stream:
-            table = stream.read_all()
-        return _of_table(table, settings)
+            return stream.read_all()
 
 
-def from_parquet(body: Body, settings: Settings) -> Columns:
-    """The columns in a Parquet file."""
+def parquet_table(body: Body, settings: Settings, check: Callable[[list[str]], None] | None = None) -> Any:
+    """The Arrow table in a Parquet file; `check` is told its columns before any is read."""
     from pyarrow import parquet
 
     with _ArrowFaults("Parquet"):
@@ -46,9 +58,9 @@ def from_parquet(body: Body, settings: Settings) -> Columns:
                 raise TooMuchError(f"a body must have at most {settings.max_rows:,} rows; got {facts.num_rows:,}")
             if size > settings.max_unpacked:
                 raise TooMuchError(f"a body must unpack to at most {settings.max_unpacked:,} bytes; got {size:,}")
-            _refuse_names(file.schema_arrow.names)
-            table = file.read()
-        return _of_table(table, settings)
+            if check is not None:
+                check(file.schema_arrow.names)
+            return file.read()
 
 
 def _of_table(table: Any, settings: Settings) -> Columns:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for Prometheus, in its text form; no name and no key ever becomes a label."""
+"""Numbers for Prometheus, in its text form; no key ever becomes a label, and of names only those of systems that are watched."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
+MOST_SYSTEMS = 500
+"""Systems with numbers of their own; further ones are counted in `epimeter_systems_without_gauges`."""
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -22,6 +24,8 @@ class Gauges:
         self._counters: dict[str, int] = defaultdict(int)
         self._largest: dict[str, float] = {}
         self._read: dict[str, Callable[[], float]] = {}
+        self._systems: dict[tuple[str, str], dict[str, float]] = {}
+        self._beyond: set[tuple[str, str]] = set()
         self._begun = time.time()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -41,6 +45,29 @@ class Gauges:
         """Keep the largest value since Prometheus last asked."""
         with self._lock:
             self._largest[name] = max(value, self._largest.get(name, 0.0))
+
+    def system(self, organization: str, name: str, values: dict[str, float]) -> None:
+        """The numbers of a system that is watched; the first systems only, so that labels stay few."""
+        with self._lock:
+            if (organization, name) in self._systems or len(self._systems) < MOST_SYSTEMS:
+                self._systems[organization, name] = values
+            else:
+                self._beyond.add((organization, name))
+
+    def _system_lines(self) -> list[str]:
+        by_name: dict[str, list[str]] = {}
+        for (organization, name), values in sorted(self._systems.items()):
+            labels = f'organization="{_escaped(organization)}",system="{_escaped(name)}"'
+            for gauge, value in values.items():
+                by_name.setdefault(gauge, []).append(f"epimeter_system_{gauge}{{{labels}}} {value:.9g}")
+        lines = []
+        for gauge, found in sorted(by_name.items()):
+            lines += [f"# TYPE epimeter_system_{gauge} gauge", *found]
+        lines += [
+            "# TYPE epimeter_systems_without_gauges gauge",
+            f"epimeter_systems_without_gauges {len(self._beyond)}",
+        ]
+        return lines
 
     def watch(self, name: str, read: Callable[[], float]) -> None:
         """A number that is read when Prometheus asks."""
@@ -66,6 +93,7 @@ class Gauges:
             for name, value in sorted(self._largest.items()):
                 lines += [f"# TYPE epimeter_{name} gauge", f"epimeter_{name} {value:.6f}"]
             self._largest = dict.fromkeys(self._largest, 0.0)
+            lines += self._system_lines()
         for name, read in sorted(self._read.items()):
             try:
                 value = read()
@@ -74,3 +102,8 @@ class Gauges:
             lines += [f"# TYPE epimeter_{name} gauge", f"epimeter_{name} {value:g}"]
         lines += ["# TYPE epimeter_start_time_seconds gauge", f"epimeter_start_time_seconds {self._begun:.3f}"]
         return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """A label's value as Prometheus reads it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -25,6 +25,7 @@ from epimeter.service.heart import Heart
 from epimeter.service.ledger import ROUND, Ledger
 from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
+from epimeter.service.watching import look_round
 from epimeter.store import Store, evaluations, idempotency, jobs, journal
 from epimeter.store.moments import SECOND, new_id, now
 
@@ -62,6 +63,7 @@ class Crew:
         """Begin."""
         rounds: list[tuple[str, Callable[[], bool]]] = [("keeper", self.keep)]
         rounds += [(f"postman-{number}", self.post) for number in range(POSTMEN)]
+        rounds.append(("watcher", self.watch))
         for number in range(self._settings.workers):
             worker = f"{self.name}:{number}:{new_id('', 6)}"
             rounds.append((f"worker-{number}", lambda worker=worker: self.work(worker)))  # type: ignore[misc]
@@ -134,6 +136,10 @@ class Crew:
     def post(self) -> bool:
         """Send one webhook, if one is due."""
         return webhooks.deliver_one(self._store, self._secrets.pepper, self._guard)
+
+    def watch(self) -> bool:
+        """Look at systems to which something came, or that have been quiet for long."""
+        return look_round(self._store, self._settings, self._gauges)
 
     def keep(self) -> bool:
         """Tend keys and status list, make the signal of this minute, carry audit entries into their log, tidy up now and then."""

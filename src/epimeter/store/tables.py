@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
+    Double,
     Float,
     ForeignKey,
     Index,
@@ -252,3 +253,57 @@ facts = Table(
     Column("value", Text, nullable=False),
 )
 """What every server on this database must share: fingerprints of its registry and of its pepper."""
+
+collected_systems = Table(
+    "collected_systems",
+    metadata,
+    Column("system", BigInteger, primary_key=True, autoincrement=False),
+    Column("organization", String(40), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("unmatched", BigInteger, nullable=False),
+    Column("purged", String(16), nullable=False),
+    Column("changes", BigInteger, nullable=False),
+    Column("looked_at", BigInteger, nullable=False),
+    Index("ix_collected_systems_organization_name", "organization", "name"),
+)
+"""Systems of which predictions are collected; `epimeter.monitor.collection` writes this table and the next three."""
+
+collected_rows = Table(
+    "collected_rows",
+    metadata,
+    Column("system", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", String(200), primary_key=True),
+    Column("win", String(16)),
+    Column("at", BigInteger),
+    Column("confidence", Double),
+    Column("answer", Text),
+    Column("slices", Text),
+    Column("correct", Integer),
+    Column("truth", Text),
+    Column("truth_at", BigInteger),
+    Column("source", Text),
+    Column("received", BigInteger, nullable=False),
+    Index("ix_collected_rows_system_win", "system", "win"),
+)
+
+collected_windows = Table(
+    "collected_windows",
+    metadata,
+    Column("system", BigInteger, primary_key=True, autoincrement=False),
+    Column("win", String(16), primary_key=True),
+    Column("slice", Text, primary_key=True),
+    Column("totals", Text, nullable=False),
+)
+
+collected_corrections = Table(
+    "collected_corrections",
+    metadata,
+    Column("system", BigInteger, nullable=False),
+    Column("id", String(200), nullable=False),
+    Column("half", String(10), nullable=False),
+    Column("before", Text, nullable=False),
+    Column("after", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Index("ix_collected_corrections_system_id", "system", "id"),
+)

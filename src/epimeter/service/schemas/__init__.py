@@ -19,6 +19,17 @@ from epimeter.service.schemas.accounts import (
     Tiers,
     Usage,
 )
+from epimeter.service.schemas.collection import (
+    Acknowledgement,
+    Collected,
+    CollectedOutcome,
+    CollectedPrediction,
+    Correction,
+    CorrectionList,
+    OutcomeBatch,
+    PredictionBatch,
+    WatchRequest,
+)
 from epimeter.service.schemas.documents import Fault, Health, MetricPage, ProblemDocument
 from epimeter.service.schemas.evaluations import (
     Compliance,
@@ -57,14 +68,20 @@ from epimeter.service.schemas.webhooks import (
 
 __all__ = [
     "COLUMNS",
+    "Acknowledgement",
     "AuditLine",
     "AuditPage",
     "CertificateEvent",
     "CertificateLife",
     "CertificateRequest",
     "CertificateState",
+    "Collected",
+    "CollectedOutcome",
+    "CollectedPrediction",
     "Commitment",
     "Compliance",
+    "Correction",
+    "CorrectionList",
     "DatasetReport",
     "DeliveryLine",
     "DeliveryPage",
@@ -88,9 +105,11 @@ __all__ = [
     "Organization",
     "OrganizationPage",
     "OrganizationRequest",
+    "OutcomeBatch",
     "Period",
     "PlanNeed",
     "Prediction",
+    "PredictionBatch",
     "PredictionColumns",
     "Preregistration",
     "PreregistrationRequest",
@@ -105,6 +124,7 @@ __all__ = [
     "TierRequest",
     "Tiers",
     "Usage",
+    "WatchRequest",
     "WebhookLine",
     "WebhookPage",
     "WebhookRequest",

@@ -17,4 +17,15 @@ Tier = Literal["OPEN", "STANDARD", "CRITICAL"]
 Scope = Literal[
     "evaluate", "evaluations:read", "certificates:read", "certificates:write", "webhooks:write", "keys:write", "admin"
 ]
-Event = Literal["evaluation.completed", "evaluation.failed", "certificate.issued", "certificate.status"]
+Event = Literal[
+    "evaluation.completed",
+    "evaluation.failed",
+    "evaluation.due",
+    "certificate.issued",
+    "certificate.status",
+    "certificate.expiring",
+    "key.expiring",
+    "alarm.opened",
+    "alarm.changed",
+    "alarm.closed",
+]

@@ -1,0 +1,282 @@
+"""Predictions now, truth later, over HTTP and on both databases: joined, corrected, watched, told, killed."""
+
+import datetime
+import io
+import json
+import os
+import threading
+import time
+from xml.etree import ElementTree
+
+import httpx
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import running
+from pyarrow import ipc
+
+from epimeter.monitor.arriving import outcomes, predictions
+from epimeter.monitor.collection import BEFORE, Collection, Taken, windows_of
+
+ARROW, PARQUET, NDJSON = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet", "application/x-ndjson"
+TODAY = datetime.datetime.now(datetime.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+NOW = 1_767_400_000_000_000
+KILLS = int(os.environ.get("EPIMETER_KILLS", "3"))
+
+
+def day(number, *, n=600, shift=0.0, days=24):
+    """A day of predictions `days - number` days ago, and their outcomes."""
+    rng = np.random.default_rng([9, number])
+    confidence = rng.beta(6, 2, n)
+    at = TODAY - datetime.timedelta(days=days - number) + datetime.timedelta(hours=9)
+    ids = [f"{number}-{k}" for k in range(n)]
+    said = pa.table(
+        {
+            "id": ids,
+            "confidence": confidence,
+            "time": pa.array([at] * n, pa.timestamp("us", "UTC")),
+            "region": rng.choice(["eu", "us"], n),
+        }
+    )
+    return said, pa.table({"id": ids, "correct": rng.random(n) < np.clip(confidence + shift, 0, 1)})
+
+
+def arrow(table):
+    stream = io.BytesIO()
+    with ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    return stream.getvalue()
+
+
+def parquet(table):
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    return stream.getvalue()
+
+
+def post(client, system, what, body, kind):
+    answer = client.post(f"/v1/systems/{system}/{what}", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def counts(new=0, repeated=0, corrected=0, refused=0, waiting=0):
+    return {"new": new, "repeated": repeated, "corrected": corrected, "refused": refused, "waiting": waiting}
+
+
+def until(check, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := check():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not come")
+
+
+@pytest.fixture(scope="module")
+def owner(service):
+    with service.tenant("Collector", tier="CRITICAL") as client:
+        yield client
+
+
+def test_every_format_says_the_same_and_outcomes_may_come_first(owner):
+    said, known = day(3, n=40)
+    rows = [
+        {"id": i, "confidence": c, "time": t.isoformat(), "slices": {"region": r}}
+        for i, c, t, r in zip(*(said[name].to_pylist() for name in said.column_names), strict=True)
+    ]
+    assert post(owner, "formats", "outcomes", parquet(known), PARQUET) == counts(new=40, waiting=40)
+    assert post(owner, "formats", "predictions", json.dumps({"predictions": rows}), "application/json") == counts(
+        new=40
+    )
+    lines = "\n".join(map(json.dumps, rows))
+    assert post(owner, "formats", "predictions", lines, NDJSON) == counts(repeated=40)
+    assert post(owner, "formats", "predictions", arrow(said), ARROW) == counts(repeated=40)
+    assert post(owner, "formats", "predictions", parquet(said), PARQUET) == counts(repeated=40)
+    told = [{"id": i, "correct": c} for i, c in zip(known["id"].to_pylist(), known["correct"].to_pylist(), strict=True)]
+    assert post(owner, "formats", "outcomes", json.dumps({"outcomes": told}), "application/json") == counts(repeated=40)
+    state = owner.get("/v1/systems/formats/monitor").json()
+    assert state["systems"][0]["slices"][0]["windows"]["lifetime"]["rows"] == 40
+    told[0]["correct"] = not told[0]["correct"]
+    assert post(owner, "formats", "outcomes", json.dumps({"outcomes": told[:1]}), "application/json") == counts(
+        corrected=1
+    )
+    (correction,) = owner.get("/v1/systems/formats/corrections").json()["items"]
+    assert correction["id"] == told[0]["id"] and correction["before"].strip() != correction["after"].strip()
+
+
+def test_class_probabilities_and_labels_are_joined(owner):
+    rows = [
+        {"id": "x", "probabilities": {"cat": 0.75, "dog": 0.25}},
+        {"id": "y", "probabilities": {"cat": 0.5, "fox": 0.5}},
+    ]
+    assert post(owner, "classes", "predictions", json.dumps({"predictions": rows}), "application/json") == counts(new=2)
+    body = json.dumps({"outcomes": [{"id": "x", "truth": "cat", "source": "human"}, {"id": "y", "truth": "fox"}]})
+    assert post(owner, "classes", "outcomes", body, "application/json") == counts(new=2)
+    week = owner.get("/v1/systems/classes/monitor").json()["systems"][0]["slices"][0]["last_week"]
+    assert week["rows"] == 2 and week["bias"] == pytest.approx((0.25 - 0.5) / 2)
+
+
+def test_ids_of_another_organisation_are_strangers(service, owner):
+    post(owner, "mine", "predictions", arrow(day(1, n=5)[0]), ARROW)
+    with service.tenant("Stranger") as other:
+        assert other.get("/v1/systems/mine/monitor").status_code == 404
+        assert post(other, "mine", "outcomes", arrow(day(1, n=5)[1]), ARROW) == counts(new=5, waiting=5)
+    assert owner.get("/v1/systems/mine/monitor").json()["systems"][0]["slices"][0]["windows"]["lifetime"] is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "sentence"),
+    [
+        ([], 422, "at least one row"),
+        ([{"id": "a", "confidence": 55}], 422, "Percent"),
+        ([{"id": "a"}], 422, "need a column confidence"),
+        ([{"confidence": 0.5}], 422, "missing required field `id`"),
+        ([{"id": "a", "confidence": 0.5, "slices": {"time": "x"}}], 422, "slice must not be called"),
+        ([{"id": str(k), "confidence": 0.5, "slices": {"user": str(k)}} for k in range(1200)], 422, "'user' has 1,200"),
+    ],
+)
+def test_bad_rows_are_refused_in_one_sentence_and_none_is_kept(owner, rows, status, sentence):
+    answer = owner.post("/v1/systems/bad/predictions", json={"predictions": rows})
+    assert answer.status_code == status and sentence in answer.json()["detail"], answer.text
+    found = owner.get("/v1/systems/bad/monitor")
+    assert found.status_code == 404 or not found.json()["systems"]
+
+
+def test_a_shift_becomes_an_alarm_an_event_an_entry_a_gauge_and_a_page(service, owner):
+    wanted = {
+        "tolerance": 0.01,
+        "false_alarms": "1 per year",
+        "level": "L3",
+        "delay": 3,
+        "horizon": 60,
+        "evaluate": True,
+    }
+    assert owner.put("/v1/systems/bot/monitor", json=wanted).status_code == 200
+    for number in range(24):
+        said, known = day(number, shift=-0.25 if number >= 16 else 0.0)
+        assert post(owner, "bot", "predictions", arrow(said), ARROW)["new"] == 600
+        assert post(owner, "bot", "outcomes", arrow(known), ARROW)["new"] == 600
+
+    def alarmed():
+        alarms = owner.get("/v1/systems/bot/monitor").json()["systems"][0]["alarms"]
+        return [alarm for alarm in alarms if alarm["kind"] == "change" and alarm["state"] != "closed"]
+
+    (alarm,) = until(alarmed)
+    feed = until(lambda: b"alarm.opened" in (body := owner.get("/v1/systems/bot/alarms.atom").content) and body)
+    root = ElementTree.fromstring(feed)
+    assert root.tag.endswith("feed") and any("change:bot" in e.findtext("{*}title") for e in root.findall("{*}entry"))
+    entries = until(
+        lambda: [i for i in owner.get("/v1/audit?limit=200").json()["items"] if i["action"] == "alarm.opened"]
+    )
+    assert entries[0]["subject"] == "bot"
+    text = until(lambda: "epimeter_system_alarm{" in (t := httpx.get(f"{service.admin_url}/metrics").text) and t)
+    assert 'system="bot"' in text and "epimeter_system_ece_low{" in text
+    known = until(lambda: [e for e in entries if e["detail"]["alarm"] == alarm["id"]] or None, 1)
+    taken = owner.post("/v1/systems/bot/alarms/acknowledge", json={"alarm": known[0]["detail"]["alarm"], "by": "Ada"})
+    assert taken.status_code == 200, taken.text
+    page = owner.get("/v1/systems/bot/monitor", headers={"Accept": "text/html"})
+    assert page.headers["content-type"].startswith("text/html") and "<svg" in page.text and "acknowledged" in page.text
+    # The first seven days are closed and evaluated by themselves.
+    made = until(lambda: owner.get("/v1/evaluations?model_id=bot").json()["items"])
+    assert made[-1]["model_id"] == "bot"
+    entries = owner.get("/v1/audit?limit=200").json()["items"]
+    due = [entry for entry in entries if entry["action"] == "evaluation.due" and entry["subject"] == "bot"]
+    assert due and due[-1]["detail"]["labelled"] == 4200
+
+
+@pytest.fixture
+def cursor(request, tmp_path):
+    """A cursor of psycopg: the statements are the same as SQLite's, which tests/monitor tries."""
+    url = request.getfixturevalue("postgres").database()
+    with psycopg.connect(url) as connection, connection.cursor() as made:
+        yield made
+
+
+def test_any_history_of_rows_ends_in_the_totals_of_their_last_state_on_postgres(cursor):
+    collection = Collection(cursor, postgres=True)
+    collection.make()
+    s = collection.open("o", "s")
+    rng = np.random.default_rng(2)
+    taken = Taken()
+    for turn in range(30):
+        ids = [f"r{k}" for k in rng.integers(0, 60, 12)]
+        if rng.random() < 0.5:
+            times = [f"2026-01-0{k}T01:00:00Z" for k in rng.integers(1, 4, 12)]
+            table = {"id": ids, "confidence": rng.choice([0.1, 0.5, 0.55, 1.0], 12), "time": times}
+            table["region"] = rng.choice(["eu", "us"], 12)
+            taken += collection.predict(s, predictions(pa.table(table)), NOW + turn)
+        else:
+            told = outcomes(pa.table({"id": ids, "correct": rng.random(12) < 0.5}))
+            taken += collection.conclude(s, told, NOW + turn)
+    cursor.execute(f"SELECT {', '.join(BEFORE)} FROM collected_rows WHERE confidence IS NOT NULL")
+    held = windows_of(cursor.fetchall())
+    kept = {(p.start, p.slice): w.to_dict() for p, w in collection.history(s).windows.items()}
+    assert kept == {place: window.to_dict() for place, window in held.items()}
+    assert taken.corrected and taken.repeated and collection.corrections(s)
+    aged = collection.age(s, NOW + 40 * 86_400_000_000)
+    assert aged.gone > 0
+    assert sum(w.n_rows for p, w in collection.history(s).windows.items() if not p.slice) == sum(
+        sum(w["shown"]) for (_, part), w in kept.items() if not part
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(request, tmp_path, database):
+    url = request.getfixturevalue("postgres").database() if database == "postgres" else None
+    rng = np.random.default_rng(3)
+    acknowledged = []
+    with running(tmp_path, url) as service:
+        client = service.tenant("Killed", tier="CRITICAL")
+        key = client.headers["x-api-key"]
+        for turn in range(KILLS):
+            stop = threading.Event()
+
+            def feed(turn=turn, stop=stop, url=service.url):
+                with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=10) as mine:
+                    for batch in range(200):
+                        ids = [f"{turn}-{batch}-{k}" for k in range(100)]
+                        body = {
+                            "predictions": [{"id": i, "confidence": 0.75, "time": "2026-01-05T00:00:00Z"} for i in ids]
+                        }
+                        told = {"outcomes": [{"id": i, "correct": True} for i in ids]}
+                        try:
+                            for what, rows in (("predictions", body), ("outcomes", told)):
+                                if mine.post(f"/v1/systems/s/{what}", json=rows).status_code == 200:
+                                    acknowledged.append((what, turn, batch))
+                        except httpx.HTTPError:
+                            return
+                        if stop.is_set():
+                            return
+
+            thread = threading.Thread(target=feed)
+            before = len(acknowledged)
+            thread.start()
+            until(lambda before=before: len(acknowledged) > before)
+            time.sleep(float(rng.uniform(0, 0.4)))
+            service.kill()
+            stop.set()
+            thread.join()
+            service.start()
+        with service.client(key) as again:
+            state = again.get("/v1/systems/s/monitor").json()
+            rows = state["systems"][0]["slices"][0]["windows"]["lifetime"]["rows"]
+            # Sent once more in full: whatever was acknowledged is a repetition, and the totals are those of distinct ids.
+            total = 0
+            for turn in range(KILLS):
+                batches = {batch for what, t, batch in acknowledged if t == turn}
+                for batch in sorted(batches):
+                    ids = [f"{turn}-{batch}-{k}" for k in range(100)]
+                    body = {"predictions": [{"id": i, "confidence": 0.75, "time": "2026-01-05T00:00:00Z"} for i in ids]}
+                    assert again.post("/v1/systems/s/predictions", json=body).json() == counts(repeated=100)
+                    told = {"outcomes": [{"id": i, "correct": True} for i in ids]}
+                    answer = again.post("/v1/systems/s/outcomes", json=told).json()
+                    if ("outcomes", turn, batch) in acknowledged:
+                        assert answer == counts(repeated=100)
+                    total += 100
+            after = again.get("/v1/systems/s/monitor").json()["systems"][0]["slices"][0]["windows"]["lifetime"]["rows"]
+    assert acknowledged and rows >= 100 * sum(what == "outcomes" for what, *_ in acknowledged)
+    assert total <= after <= total + 100 * KILLS
