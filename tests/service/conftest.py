@@ -21,6 +21,13 @@ import pytest
 ISSUER = "https://registry.example"
 
 
+def outside():
+    """The environment without what only the tests are told: the service refuses settings that it does not know."""
+    return {
+        name: text for name, text in os.environ.items() if name not in ("EPIMETER_KILLS", "EPIMETER_SCHEMA_SECONDS")
+    }
+
+
 @dataclass
 class Service:
     """A server process on the loopback interface."""
@@ -50,7 +57,7 @@ class Service:
         log = (self.folder.parent / f"{self.folder.name}.log").open("ab")
         self.process = subprocess.Popen(
             [*self.program, "serve", *self.words],
-            env={**os.environ, **settings},
+            env={**outside(), **settings},
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
