@@ -251,7 +251,7 @@ def test_a_key_has_one_role_and_stands_once():
     assert code_of(RING.add, OLD.public, "status", AT) == "malformed"
     assert code_of(RING.add, NEW.public, "king", AT) == "malformed"
     assert code_of(RING.add, NEW.public, "log", AT) == "malformed"
-    assert code_of(lambda: RING.add(NEW.public, "issuer", AT, name=ORIGIN)) == "malformed"
+    assert code_of(lambda: RING.add(NEW.public, "root", AT, name=ORIGIN)) == "malformed"
     assert code_of(lambda: RING.add(NEW.public, "issuer", AT, life=0 * DAY)) == "malformed"
     assert code_of(lambda: Revocation(AT, "lost")) == "malformed"
 

@@ -107,7 +107,8 @@ def _print(root: TrustRoot, as_json: bool) -> None:
 
     rows = []
     for record in root.ring:
-        shown = NoteKey(record.name, record.public).to_vkey() if record.name else to_base64(record.public.raw)
+        log = record.name if record.role == "log" else None
+        shown = to_base64(record.public.raw) if log is None else NoteKey(log, record.public).to_vkey()
         ended = record.valid_until <= moment_of(None)
         state = f"{'expired' if ended else 'in force until'} {to_moment(record.valid_until)}"
         if record.revoked is not None:

@@ -21,7 +21,11 @@ def trust_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that verifies."""
     options = (
         click.option(
-            "--key", "keys", multiple=True, metavar="KEY", help="Issuer's key: JWK, PEM or base64, or a file."
+            "--key",
+            "keys",
+            multiple=True,
+            metavar="KEY",
+            help="Issuer's key: JWK, PEM, base64 or a file; or ISSUER=KEY.",
         ),
         click.option("--log-key", "log_keys", multiple=True, metavar="VKEY", help="Log's key: name+id+key, or a file."),
         click.option("--status-key", "status_keys", multiple=True, metavar="KEY", help="Key of the status list."),
@@ -65,10 +69,20 @@ def trust_of(
         return Trust.of(newest)
     if fingerprint is not None:
         raise click.UsageError("--fingerprint is that of a trust root; give the root with --root FILE")
+    whose: dict[str, str] = {}
+
+    def bound(text: str, read: Callable[[str], Any]) -> Any:
+        issuer, _, rest = text.partition("=")
+        key = read(rest if "://" in issuer and rest else text)
+        if "://" in issuer and rest:
+            whose[key.name if isinstance(key, NoteKey) else key.id] = issuer
+        return key
+
     return Trust.pinned(
-        tuple(key_of(text) for text in keys),
-        logs=tuple(NoteKey.from_vkey(_content(text)) for text in log_keys),
-        statuses=tuple(key_of(text) for text in status_keys),
+        tuple(bound(text, key_of) for text in keys),
+        logs=tuple(bound(text, lambda one: NoteKey.from_vkey(_content(one))) for text in log_keys),
+        statuses=tuple(bound(text, key_of) for text in status_keys),
+        whose=whose,
     )
 
 

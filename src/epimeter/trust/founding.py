@@ -34,7 +34,7 @@ def found_issuer(
         raise LogError(f"{folder} holds an issuer already; its keys are changed with: epimeter keys rotate")
     # Half an issuer from an interrupted first try: its keys have signed nothing yet.
     store, roots = KeyStore(folder / "keys"), KeyStore(root_folder or folder / "root")
-    for role, name in (("issuer", None), ("log", origin), ("status", None)):
+    for role, name in (("issuer", issuer), ("log", origin), ("status", issuer)):
         if not store.ring.keys(role):
             store.generate(role, passphrase, at, name=name)
     if not roots.ring.keys("root"):

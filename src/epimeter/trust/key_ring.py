@@ -43,7 +43,11 @@ class Revocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRecord:
-    """A public key with its role and its time; a log's key also has the log's name."""
+    """A public key with its role and its time; a log's key also has the log's name.
+
+    An issuer's key and a status list's may name the issuer: then they speak for that one and for no other. Keys made before
+    names were given have none.
+    """
 
     public: PublicKey
     role: str
@@ -57,8 +61,8 @@ class KeyRecord:
             raise malformed(f"the role of a key must be one of {', '.join(ROLES)}; got {self.role[:40]!r}")
         if self.valid_until <= self.valid_from:
             raise malformed(f"key {self.id[:8]} must end after it begins; it ends {to_moment(self.valid_until)}")
-        if (self.name is not None) != (self.role == "log"):
-            raise malformed(f"a log's key must have the log's name, and no other key a name; see {self.id[:8]}")
+        if (self.name is None and self.role == "log") or (self.name is not None and self.role == "root"):
+            raise malformed(f"a log's key must have the log's name, and a root key none; see {self.id[:8]}")
 
     @property
     def id(self) -> str:

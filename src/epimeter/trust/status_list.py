@@ -12,7 +12,7 @@ import secrets
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from epimeter.errors import VerificationError
@@ -24,6 +24,8 @@ from epimeter.trust.strict_json import count_of, fields_of, malformed, text_of
 KIND = "status-list"
 STATUSES = ("VALID", "REVOKED", "SUSPENDED", "SUPERSEDED")  # the meaning of the two bits
 LEAST_LENGTH = 131_072
+LONGEST = timedelta(days=31)
+"""Longest time for which a list may say that it holds."""
 LENGTH_LIMIT = 1 << 26  # 16 MiB of bits: what a small answer may unpack to
 
 
@@ -40,6 +42,10 @@ class StatusList:
     def __post_init__(self) -> None:
         if not LEAST_LENGTH <= self.length <= LENGTH_LIMIT:
             raise malformed(f"a status list must have {LEAST_LENGTH} to {LENGTH_LIMIT} entries; got {self.length}")
+        if self.valid_until - self.issued_at > LONGEST:
+            raise malformed(
+                f"a status list must hold for at most {LONGEST.days} days; a revocation would be hidden longer"
+            )
         if self.valid_until <= self.issued_at:
             raise malformed("a status list must be valid until after it was issued")
 

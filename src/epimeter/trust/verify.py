@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -84,6 +84,8 @@ class Trust:
 
     ring: KeyRing
     logs: tuple[LogPolicy, ...] = ()
+    log_issuers: Mapping[str, str] = field(default_factory=dict)
+    """For which issuer a log speaks, by its origin, where that was said."""
 
     @classmethod
     def of(cls, root: TrustRoot) -> Trust:
@@ -99,20 +101,46 @@ class Trust:
 
     @classmethod
     def pinned(
-        cls, issuers: tuple[PublicKey, ...], *, logs: tuple[NoteKey, ...] = (), statuses: tuple[PublicKey, ...] = ()
+        cls,
+        issuers: tuple[PublicKey, ...],
+        *,
+        logs: tuple[NoteKey, ...] = (),
+        statuses: tuple[PublicKey, ...] = (),
+        whose: Mapping[str, str] | None = None,
     ) -> Trust:
-        """Keys that were given by hand: nothing is known about their times, so they count always."""
+        """Keys that were given by hand: nothing is known about their times, so they count always.
+
+        `whose` says for which issuer a key speaks, by key id, or by origin for a log's. Where keys of more than one issuer may
+        be among them, each must say so: else one issuer could sign, log or un-revoke for another.
+        """
+        named = dict(whose or {})
+        keys = {*issuers, *statuses}
+        many = max(len(set(issuers)), len(set(statuses)), len({key.name for key in logs})) > 1
+        unbound = [key.id for key in keys if key.id not in named] + [key.name for key in logs if key.name not in named]
+        if many and unbound:
+            raise InputError(
+                f"of several keys each must say for which issuer it speaks; {unbound[0][:40]!r} does not. "
+                "Write ISSUER=KEY, as https://registry.example=KEY, or use a trust root",
+                field="key",
+            )
         ever = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
         records = tuple(
-            KeyRecord(public=key, role=role, valid_from=ever[0], valid_until=ever[1])
-            for role, keys in (("issuer", issuers), ("status", statuses))
-            for key in dict.fromkeys(keys)
+            KeyRecord(public=key, role=role, valid_from=ever[0], valid_until=ever[1], name=named.get(key.id))
+            for role, given in (("issuer", issuers), ("status", statuses))
+            for key in dict.fromkeys(given)
         )
         if {key.public for key in logs} & {*issuers, *statuses}:
             raise malformed("a key has one role; the key of a log is given as an issuer's or a status list's too")
         origins = dict.fromkeys(key.name for key in logs)
         policies = tuple(LogPolicy(log_keys=tuple(key for key in logs if key.name == name)) for name in origins)
-        return cls(ring=KeyRing(records), logs=policies)
+        log_issuers = {key.name: named[key.name] for key in logs if key.name in named}
+        return cls(ring=KeyRing(records), logs=policies, log_issuers=log_issuers)
+
+    def speaking_for(self, issuer: str) -> Trust:
+        """What of it may speak for one issuer: its own keys and logs, and those of which nobody said whose they are."""
+        ring = KeyRing(tuple(one for one in self.ring if one.role == "log" or one.name in (None, issuer)))
+        logs = tuple(one for one in self.logs if self.log_issuers.get(one.origin, issuer) == issuer)
+        return Trust(ring=ring, logs=logs, log_issuers=self.log_issuers)
 
     @cached_property
     def issuers(self) -> dict[str, KeyRecord]:
@@ -241,7 +269,7 @@ def verify(
         return _verdict(steps, faults, None, None, at)
     index, seen = None, None
     try:
-        index, seen = _logged(document, body, signed, trust)
+        index, seen = _logged(document, body, signed, trust.speaking_for(body["issuer"]["id"]))
     except VerificationError as fault:
         log_fault: VerificationError | None = fault
     else:
@@ -304,6 +332,11 @@ def _authentic(data: bytes, trust: Trust, took: Any) -> tuple[dict[str, Any], di
             f"the certificate is signed by key {block['key_id'][:8]!r}; it is none of the trusted keys of an issuer"
             if record is None
             else f"signature.public_key is not key {block['key_id'][:8]!r} that signature.key_id names",
+            code="untrusted_key",
+        )
+    if record.name not in (None, document["issuer"]["id"]):
+        raise VerificationError(
+            f"key {block['key_id'][:8]!r} is trusted to speak for {record.name}; the certificate names another issuer",
             code="untrusted_key",
         )
     took(5, f"key {block['key_id'][:8]} is a trusted key of an issuer")
@@ -378,7 +411,13 @@ def _status(
         return "STATUS_UNKNOWN", f"no status list was given; fetch {place['list']}"
     try:
         statuses = (
-            open_status(status, trust, list_id=place["list"], at=at, least_version=least_version)
+            open_status(
+                status,
+                trust.speaking_for(body["issuer"]["id"]),
+                list_id=place["list"],
+                at=at,
+                least_version=least_version,
+            )
             if isinstance(status, bytes)
             else _fresh(status, place["list"], at, least_version)
         )
