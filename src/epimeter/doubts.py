@@ -94,7 +94,9 @@ def labels(values: Any) -> NDArray[Any]:
         )
     if array.dtype.kind == "f":
         check_finite(array, "y_true")
-        refuse(array != np.floor(array), array, "y_true", "must hold whole numbers")
+        swapped = bool(((array >= 0) & (array <= 1)).all())
+        remedy = "Probabilities? y_true comes first, y_prob second" if swapped else ""
+        refuse(array != np.floor(array), array, "y_true", "must hold whole numbers", remedy)
         refuse(np.abs(array) > 2**53, array, "y_true", "must hold class numbers")
         return array.astype(np.int64)
     return array.view(np.uint8) if array.dtype == bool else array
@@ -147,7 +149,13 @@ def check_classes(true: NDArray[Any], n_classes: int) -> None:
     if true.min() >= 0 and true.max() < n_classes:
         return
     hold = "0 and 1" if n_classes == 2 else f"class numbers from 0 to {n_classes - 1}, one per column of y_prob"
-    refuse((true < 0) | (true >= n_classes), true, "y_true", f"must hold {hold}")
+    least, most = int(true.min()), int(true.max())
+    remedy = ""
+    if n_classes == 2 and least == -1 and most == 1:
+        remedy = "Labels -1 and 1? Pass y_true == 1"
+    elif least == 1 and most == n_classes:
+        remedy = f"Labels 1 to {most}? Pass y_true - 1"
+    refuse((true < 0) | (true >= n_classes), true, "y_true", f"must hold {hold}", remedy)
 
 
 def check_finite(values: NDArray[Any], name: str) -> None:

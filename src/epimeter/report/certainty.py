@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -95,7 +96,27 @@ def surrounded(
         name = entry[0].name
         if able.get(name) is not None and (not again or name in OWN_INTERVAL):
             found[name] = _known(entry, finished, totals, given, worth, wanted.level)
-    return [dataclasses.replace(m, interval=found.get(m.metric)) for m in made]
+    return [
+        dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], worth))
+        for m, entry in zip(made, plan, strict=True)
+    ]
+
+
+def _why_not(
+    line: Measurement, found: Mapping[str, Interval | None], metric: Metric[Any], worth: Evidence
+) -> str | None:
+    """Why a line has no interval, in two words."""
+    if found.get(line.metric) is not None:
+        return None
+    if line.value is None:
+        return "no value"
+    if not math.isfinite(line.value):
+        return "infinite value"
+    if metric.card.test is not None and "p_value" in line.fields:
+        return "a test"
+    if worth.units < 2:
+        return "one unit"
+    return "none known" if _has_value(metric) else "no population"
 
 
 def biased(made: Sequence[Measurement]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -12,37 +13,44 @@ import numpy as np
 import epimeter
 from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.kinds import Kind
 from epimeter.parameters import in_our_words
 from epimeter.report.cautions import cautions, recalibrated
 from epimeter.report.certainty import Intervals, Wanted, biased, evidence, spread_recipes, surrounded
 from epimeter.report.kept import Kept, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
+from epimeter.report.suspicions import suspicions
+from epimeter.report.verdict import TESTS, TOTALS, p_values_of, verdict
 from epimeter.results import Result, bin_table
 from epimeter.summaries import Bins
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import Multiclass, View, view
+from epimeter.views import View, view
 
 HEADLINES = (
+    "brier_score",
+    "corp",
+    "nll",
     "ece",
     "mce",
-    "lp_ce",
     "esce",
-    "brier_score",
-    "nll",
+    "abc",
+    "drmsce_bcs",
     "ecd",
-    "spherical_score",
-    "success_rate",
-    "eo_ratio",
-    "dpe",
     "l2_ece_ci",
     "spiegelhalter_z",
     "ecd_test",
 )
-"""What a report measures unless told otherwise: all of it streams, in one pass."""
+"""What a report measures unless told otherwise, after the recommendations of the review (Lane 2025, section 7.2)."""
 
-CLASS_HEADLINES = ("classwise_ece", "wcr")
+CLASS_HEADLINES = ("classwise_ece",)
 """Further ones for class probabilities."""
+
+GROUPED_HEADLINES = ("pce",)
+"""Further ones where rows are grouped."""
+
+ROWS_A_GROUP = 20
+"""Rows a group must have on average before its own calibration says anything."""
 
 OTHER_COLUMNS = {
     "detection": "needs detected boxes: evaluate --task detection",
@@ -117,7 +125,9 @@ def evaluate(
     diagram, asked = Bins(10), diagram_of(choices)
     worth, hint = evidence(given)
     spreads = spread_recipes(plan) if intervals == "asymptotic" and worth.group is None else []
-    totals = summaries(given, [*(recipe for _, recipe, _ in plan), diagram, *spreads], tick)
+    behind = [] if given.weight is not None else [TOTALS, *(find(name).reads for name in TESTS)]
+    wanted = [*(recipe for _, recipe, _ in plan), diagram, *spreads, *filter(None, behind)]
+    totals = summaries(given, wanted, tick)
     finished: dict[Recipe, Any] = {}
     made: list[Measurement] = []
     kept = []
@@ -138,6 +148,10 @@ def evaluate(
     event = totals[diagram]
     table = bin_table(event)
     assert table is not None
+    for recipe in filter(None, behind):
+        finished.setdefault(recipe, recipe.finish(totals[recipe]))
+    made = [explained(line, given) for line in made]
+    told = verdict(given.kind, finished[TOTALS], made, p_values_of(finished, given.n_rows)) if behind else None
     drawn = table if asked == diagram else bin_table(finished[asked] if asked in finished else asked.of(given))
     return Report(
         n_rows=given.n_rows,
@@ -147,7 +161,15 @@ def evaluate(
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
-        cautions=(*recalibrated(source or {}), *cautions(given, table, made), *hint, *biased(made)),
+        verdict=told,
+        cautions=(
+            *(one.sentence for one in suspicions(given)),
+            *recalibrated(source or {}),
+            *cautions(given, table, made),
+            *hint,
+            *biased(made),
+            *infinite(made),
+        ),
         n_units=worth.units,
         bins=drawn or table,
         rows=Kept(given, asked),
@@ -170,6 +192,28 @@ def _forecast(y_true: Any, y_prob: Any, correct: Any, confidence: Any, kind: str
             field="kind",
         )
     return correct, confidence, "answer"
+
+
+def explained(line: Measurement, given: View) -> Measurement:
+    """An infinite score with the rows that make it so."""
+    if line.value is None or not math.isinf(line.value):
+        return line
+    rows = np.flatnonzero(given.picked == 0)
+    if not len(rows):
+        return line
+    some = ", ".join(f"{row:,}" for row in rows[:3].tolist()) + (", …" if len(rows) > 3 else "")
+    which = "row" if len(rows) == 1 else "rows"
+    reason = f"{len(rows):,} {which} said 0 for what came true ({which} {some}, counted from 0)"
+    return dataclasses.replace(line, infinite=reason)
+
+
+def infinite(made: Iterable[Measurement]) -> tuple[str, ...]:
+    """A sentence on the scores that are infinite: which rows make them so."""
+    reasons: dict[str, list[str]] = {}
+    for line in made:
+        if line.infinite is not None:
+            reasons.setdefault(line.infinite, []).append(line.metric)
+    return tuple(f"{', '.join(names)}: infinite, since {reason}" for reason, names in reasons.items())
 
 
 def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> Measurement:
@@ -215,12 +259,25 @@ def convention(metric: Metric[Any], recipe: Recipe) -> str:
 
 def _chosen(metrics: str | Iterable[str] | None, given: View) -> list[Metric[Any]]:
     if metrics is None:
-        names: Iterable[str] = HEADLINES + (CLASS_HEADLINES if isinstance(given, Multiclass) else ())
+        names: Iterable[str] = headlines(given.kind, given.weight is not None) + _by_group(given)
     elif metrics == "all":
         return list(catalogue().values())
     else:
         names = metrics.split(",") if isinstance(metrics, str) else metrics
     return [find(name.strip()) for name in names]
+
+
+def headlines(kind: Kind, weighted: bool = False) -> tuple[str, ...]:
+    """What a report of such rows measures unless told otherwise."""
+    names = HEADLINES + (CLASS_HEADLINES if kind == "classes" else ())
+    return tuple(name for name in names if find(name).card.weighted) if weighted else names
+
+
+def _by_group(given: View) -> tuple[str, ...]:
+    groups = given.columns.get("groups")
+    if groups is None or groups.ndim != 1 or ROWS_A_GROUP * len(np.unique(groups)) > given.n_rows:
+        return ()
+    return GROUPED_HEADLINES
 
 
 def _check_choices(named: Iterable[Metric[Any]], choices: Mapping[str, Any]) -> None:

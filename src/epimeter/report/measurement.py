@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from epimeter.results import BinTable, Interval, plain
 
 if TYPE_CHECKING:
     from epimeter.report.kept import Kept
+    from epimeter.report.verdict import Verdict
 
 __all__ = ["Interval", "Measurement", "Report"]
 
@@ -29,6 +31,8 @@ class Measurement:
     """None when undefined; JSON has no NaN."""
     undefined: str | None = None
     """The reason, when value is None."""
+    infinite: str | None = None
+    """Which rows make it infinite, when it is."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """All numbers of a metric that gives several."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -41,6 +45,8 @@ class Measurement:
     sample: int | None = None
     """Rows of the uniform sample it was measured on, when not on all rows."""
     interval: Interval | None = None
+    no_interval: str | None = None
+    """Why there is no interval, in two words; None where there is one or none was asked for."""
     table: BinTable | None = None
 
     def __float__(self) -> float:
@@ -71,7 +77,7 @@ class Measurement:
         made: dict[str, Any] = {
             "metric": self.metric,
             "title": self.title,
-            "value": plain(self.value),
+            "value": _stated(self.value),
             "n_rows": self.n_rows,
             "exact": self.exact,
             "parameters": {name: plain(value) for name, value in self.parameters.items()},
@@ -84,9 +90,13 @@ class Measurement:
         if self.undefined is not None:
             made["undefined"] = self.undefined
         if self.fields:
-            made["fields"] = {name: plain(value) for name, value in self.fields.items()}
+            made["fields"] = {name: _stated(value) for name, value in self.fields.items()}
+        if self.infinite is not None:
+            made["infinite"] = self.infinite
         if self.interval is not None:
             made["interval"] = self.interval.to_dict()
+        elif self.no_interval is not None:
+            made["no_interval"] = self.no_interval
         if self.table is not None:
             made["bins"] = self.table.to_dict()
         return made
@@ -113,6 +123,8 @@ class Report(Held, Mapping[str, Measurement]):
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Metrics that could not be measured on these data, with the reason."""
     cautions: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    """Is it calibrated, where is it off, what does that cost; None where no totals tell."""
     bins: BinTable
     """The bins of the reliability diagram: ten of equal width, or those that were asked for."""
     source: Mapping[str, Any] = field(default_factory=dict)
@@ -178,11 +190,19 @@ class Report(Held, Mapping[str, Measurement]):
             "states": WORDING[self.kind].what,
             "base_rate": plain(self.base_rate),
             "mean_confidence": plain(self.mean_confidence),
+            "verdict": None if self.verdict is None else self.verdict.to_dict(),
             "measurements": [measurement.to_dict() for measurement in self.measurements],
             "left_out": dict(self.left_out),
             "cautions": list(self.cautions),
             "bins": self.bins.to_dict(),
         }
+
+
+def _stated(value: Any) -> Any:
+    """A value for JSON, which has no infinity: the word in its place, so that it is never mistaken for nothing."""
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return plain(value)
 
 
 def _known(metric: Any) -> str | None:

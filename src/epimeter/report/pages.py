@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from epimeter.card import find
-from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
+from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.kinds import WORDING
 from epimeter.report import figures
 from epimeter.report.curves import Curves, Reliability
 from epimeter.report.kept import curves_of
 from epimeter.report.measurement import Report
-from epimeter.report.text import READS, sentence, shown
+from epimeter.report.text import READS, first_lines, parts, shown
 
 
 def pictures(data: Curves | Reliability, *, for_print: bool = False) -> Section:
@@ -33,7 +33,7 @@ def document(
     title: str = "Calibration report",
 ) -> Document:
     """The report as a document; with its figures, unless those before it hold them already."""
-    sections = [*before]
+    sections = [Section("Verdict", (Items(first_lines(report)),)), *before] if not before else [*before]
     if drawn:
         sections.append(pictures(curves_of(report), for_print=for_print))
     rows = []
@@ -41,13 +41,11 @@ def document(
         card = find(measurement.metric).card
         ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
         rows.append((measurement.metric, shown(measurement), card.title, READS[card.direction] + ideal))
+        rows += [(f"\u2003{name}", value, "", "") for name, value in parts(measurement)]
     sections.append(
         Section(
             "Measurements",
-            (
-                Paragraph(sentence(report)),
-                Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1})),
-            ),
+            (Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1})),),
         )
     )
     if report.cautions:
@@ -56,5 +54,5 @@ def document(
         reasons = tuple(f"{name}: {reason}" for name, reason in report.left_out.items())
         sections.append(Section("Not measured", (Items(reasons),)))
     name = str(report.source.get("name", ""))
-    parts = (f"epimeter {report.version}", name, f"{report.n_rows:,} rows", WORDING[report.kind].what)
-    return Document(title, " · ".join(part for part in parts if part), tuple(sections))
+    head = (f"epimeter {report.version}", name, f"{report.n_rows:,} rows", WORDING[report.kind].what)
+    return Document(title, " · ".join(part for part in head if part), tuple(sections))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from epimeter.card import find
 from epimeter.kinds import WORDING
 from epimeter.report.diagram import diagram
@@ -10,6 +12,7 @@ from epimeter.report.measurement import Measurement, Report
 
 TITLE = 44
 """Longest title in the table; longer ones are cut with an ellipsis, the card has them whole."""
+MOST_PARTS = 8
 READS = {"lower": "lower is better", "higher": "higher is better", "signed": "signed", "none": ""}
 
 
@@ -17,7 +20,7 @@ def text(report: Report) -> str:
     """The whole report for a terminal."""
     parts = [
         _head(report),
-        sentence(report),
+        "\n".join(first_lines(report)),
         "\n".join(_table(report)),
         "Said against seen (● bin, · perfect, below: where the rows are)\n\n" + "\n".join(diagram(report.bins)),
     ]
@@ -43,8 +46,26 @@ def _head(report: Report) -> str:
     return " · ".join(part for part in (f"epimeter {report.version}", name, rows, what, columns) if part)
 
 
+def first_lines(report: Report) -> tuple[str, ...]:
+    """What a person asks first, answered: how it stands on average, and the verdict."""
+    left = report.source.get("unlabelled")
+    missing: tuple[str, ...] = ()
+    if left:
+        total = int(left) + report.n_rows
+        verb = "has no label and was left out" if left == 1 else "have no label and were left out"
+        missing = (f"{int(left):,} of {total:,} rows {verb}.",)
+    notes = report.source.get("notes") or ()
+    noted = tuple(f"{str(note)[:1].upper()}{str(note)[1:]}." for note in notes)
+    told = (sentence(report),) if report.verdict is None else (_averages(report), *report.verdict.sentences)
+    return (*missing, *noted, *told)
+
+
+def _averages(report: Report) -> str:
+    return f"Said {report.mean_confidence:.1%}, came true {report.base_rate:.1%}."
+
+
 def sentence(report: Report) -> str:
-    """What was said and what came true, on average."""
+    """What was said and what came true, on average, where no tests say more."""
     gap = report.mean_confidence - report.base_rate
     words = WORDING[report.kind]
     points = f"{abs(gap) * 100:.1f}"
@@ -66,11 +87,21 @@ def _table(report: Report) -> list[str]:
         ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
         title = card.title if len(card.title) <= TITLE else card.title[: TITLE - 1] + "…"
         rows.append((measurement.metric, shown(measurement), title, READS[card.direction] + ideal))
+        rows += [(f"  {name}", value, "", "") for name, value in parts(measurement)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     return [
         f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {title:<{widths[2]}}  {reads}".rstrip()
         for name, value, title, reads in rows
     ]
+
+
+def parts(measurement: Measurement) -> list[tuple[str, str]]:
+    """The further numbers of a metric that gives several: intercept and slope, areas above and below."""
+    own = {name: value for name, value in measurement.fields.items() if isinstance(value, int | float | np.floating)}
+    if measurement.interval is not None or len(own) > MOST_PARTS or "p_value" in own:
+        return []  # bounds and p-values stand beside the value already
+    rest = [name for name in own if name != ("value" if "value" in own else next(iter(measurement.fields)))]
+    return [(name, f"{own[name]:.6g}") for name in rest]
 
 
 def shown(measurement: Measurement) -> str:
@@ -80,6 +111,8 @@ def shown(measurement: Measurement) -> str:
     value = f"{measurement.value:.6g}"
     if measurement.interval is not None:
         value += f" [{measurement.interval.low:.3g}, {measurement.interval.high:.3g}]"
+    elif measurement.no_interval is not None and measurement.no_interval not in ("a test", "infinite value"):
+        value += f" ({measurement.no_interval})"
     if measurement.error is not None:
         value += f" (error at most {measurement.error:.2g})"
     if measurement.sample is not None:

@@ -44,6 +44,11 @@ FORMAT = 2
 SUFFIX = ".epi"
 EARLIER_KIND: Kind = "answer"
 """What one number a row was taken for, by certificates and words alike, before the kind of forecast was recorded."""
+EARLIER_HEADLINES = (
+    "ece", "mce", "lp_ce", "esce", "brier_score", "nll", "ecd", "spherical_score", "success_rate", "eo_ratio", "dpe",
+    "l2_ece_ci", "spiegelhalter_z", "ecd_test",
+)  # fmt: skip
+"""What a summary measured by default then."""
 TOGETHER = 1000
 """Files whose numbers are held at a time."""
 
@@ -146,6 +151,9 @@ def _head(data: bytes) -> Head:
     facts = from_bytes(found["plan"], "its plan")
     if "matrix" in facts:  # from before the kind of forecast was recorded
         facts["kind"] = "classes" if facts.pop("matrix") else EARLIER_KIND
+        facts["judged"] = False
+        if facts["metrics"] is None:
+            facts["metrics"] = EARLIER_HEADLINES + (("classwise_ece", "wcr") if facts["kind"] == "classes" else ())
     plan = Plan.of(facts.pop("metrics"), facts.pop("choices"), **facts)
     recipes = {identity(recipe): recipe for recipe in plan.streaming}
     for _, _, totals in found["slices"]:

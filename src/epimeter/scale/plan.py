@@ -21,7 +21,8 @@ from epimeter.card import Metric, find
 from epimeter.errors import InputError
 from epimeter.kinds import Kind
 from epimeter.report.certainty import spread_recipes
-from epimeter.report.evaluation import PATIENCE, _check_choices, _chosen, _plan
+from epimeter.report.evaluation import PATIENCE, _check_choices, _chosen, _plan, headlines
+from epimeter.report.verdict import TESTS, TOTALS
 from epimeter.scale.bounds import bounded
 from epimeter.summaries import Bins, Recipe
 from epimeter.summaries.cells import Cells
@@ -52,6 +53,8 @@ class Plan:
         Whether the cells are kept even if no metric asks for them.
     keeps
         Whether rows may be kept at all; not so where it is known that they are too many.
+    judged
+        Whether the totals behind the verdict are kept; summaries from before there was one have none.
     """
 
     names: tuple[str, ...] | str | None = None
@@ -65,6 +68,7 @@ class Plan:
     seed: int = 0
     cells: bool = False
     keeps: bool = True
+    judged: bool = True
     entries: tuple[Entry, ...] = field(default=(), compare=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -79,7 +83,7 @@ class Plan:
         **facts: Any,
     ) -> Plan:
         """Settle names and parameters; what cannot be measured on such columns is refused here."""
-        names = metrics if metrics is None or metrics == "all" else listed(metrics)
+        names = headlines(kind, weighted) if metrics is None else metrics if metrics == "all" else listed(metrics)
         probe = _probe(kind, weighted, facts.get("extra", ()))
         named = _chosen(names, probe)
         _check_choices(named, choices)
@@ -108,7 +112,9 @@ class Plan:
         """The recipes that every row goes through."""
         wanted = [recipe for _, recipe, _ in self.entries if recipe.streams]
         spreads = spread_recipes([entry for entry in self.entries if entry[1].streams])
-        return tuple(dict.fromkeys([*wanted, DIAGRAM, *spreads, *([Cells()] if self.wants_cells else [])]))
+        behind = [TOTALS, *(find(name).reads for name in TESTS)] if self.judged and not self.weighted else []
+        kept = [recipe for recipe in (DIAGRAM, *behind) if recipe is not None]
+        return tuple(dict.fromkeys([*wanted, *kept, *spreads, *([Cells()] if self.wants_cells else [])]))
 
     @property
     def wants_rows(self) -> bool:
@@ -150,6 +156,7 @@ class Plan:
             "seed": self.seed,
             "cells": self.cells,
             "keeps": self.keeps,
+            "judged": self.judged,
         }
 
     def __reduce__(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import epimeter
-from epimeter.card import Metric
+from epimeter.card import Metric, find
 from epimeter.errors import InputError, ReadError
 from epimeter.inference.spread import Evidence
 from epimeter.report.cautions import cautions, recalibrated
@@ -20,10 +20,11 @@ from epimeter.report.certainty import Wanted, biased, surrounded
 from epimeter.report.evaluation import convention, measure
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.slices import Reports
+from epimeter.report.verdict import TESTS, TOTALS, Verdict, p_values_of, verdict
 from epimeter.results import BinTable, Result, bin_table
 from epimeter.scale.bounds import bounded
 from epimeter.scale.ledger import MOST_CELLS, Ledger, Share
-from epimeter.scale.plan import DIAGRAM, Entry
+from epimeter.scale.plan import DIAGRAM, Entry, Plan
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.score_moments import ScoreMoments
@@ -102,12 +103,24 @@ def report(ledger: Ledger, value: Any, wanted: Wanted | None = None) -> Report:
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
+        verdict=_verdict(plan, share, made, finished),
         cautions=(*recalibrated(source), *cautions(stand_in, table, made), *biased(made), *_left_out(ledger)),
         n_units=share.n_rows,
         bins=_asked(plan.entries, finished) or table,
         source=source,
         version=epimeter.__version__,
     )
+
+
+def _verdict(plan: Plan, share: Share, made: list[Measurement], finished: dict[Recipe, Any]) -> Verdict | None:
+    """The verdict from the totals of the pass; none where a summary has kept no such totals."""
+    behind = [TOTALS, *(find(name).reads for name in TESTS)]
+    if plan.weighted or not plan.judged:
+        return None
+    for recipe in behind:
+        if recipe is not None and recipe not in finished:
+            finished[recipe] = recipe.finish(share.totals[recipe])
+    return verdict(plan.kind, finished[TOTALS], made, p_values_of(finished, share.n_rows))
 
 
 def _asked(entries: Iterable[Entry], finished: Mapping[Recipe, Any]) -> BinTable | None:
