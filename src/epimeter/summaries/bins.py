@@ -13,8 +13,9 @@ from epimeter.core.class_loops import class_bins
 from epimeter.core.row_loops import width_bins
 from epimeter.errors import InputError, MergeError
 from epimeter.limits import BinCount
-from epimeter.summaries import fast, fine, fixed, paired
+from epimeter.summaries import fine, fixed, paired
 from epimeter.summaries.atoms import Atoms, halves, whole
+from epimeter.summaries.cut_totals import cut_totals
 from epimeter.summaries.cuts import Cut, bin_index, width_index
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
@@ -189,8 +190,8 @@ class Bins(Recipe):
         if view.weight is None:
             if self.binning == "width":
                 return Bins.from_table(self, width_bins(view.true, view.prob, self.bins))
-            counts, true, prob, cuts = fast.cut_totals(view.true, view.prob, self.bins, self.binning)
-            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob, cuts)
+            counts, true, prob, cuts = cut_totals(view.true, view.prob, self.bins, self.binning)
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob.coarse, cuts)
         edges = _width_edges(self.bins) if self.binning == "width" else None
         index = bin_index(view.prob, view.weight, self.bins, self.binning)
         return BinTotals(
@@ -214,16 +215,15 @@ class FineBins(Bins):
         assert isinstance(view, Binary)
         if view.weight is not None:
             return super()._totals(view)
-        edges: Floats | None = _width_edges(self.bins)
         if self.binning != "width":
-            count, true, prob, edges = fast.cut_totals(view.true, view.prob, self.bins, self.binning, finer=True)
-        elif not fine.any_tiny(view.prob):
-            moments: MomentTotals = summary_of(MomentBins(self.bins), view)
-            return BinTotals(moments.count, moments.weight, moments.true, moments.prob, edges)
-        else:
-            index = width_index(view.prob, self.bins)
-            count, true, prob = fast.indexed_totals(view.true, view.prob, index, self.bins, finer=True)
-        return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), prob, edges)
+            count, true, prob, edges = cut_totals(view.true, view.prob, self.bins, self.binning)
+            return BinTotals(count, Fixed.of_counts(count), Fixed.of_counts(true), prob, edges)
+        moments: MomentTotals = summary_of(MomentBins(self.bins), view)
+        tiny = view.prob[(view.prob < fine.TINY) & (view.prob > 0)].astype(np.float64)
+        deep = fine.depth(tiny, width_index(tiny, self.bins), self.bins)
+        return BinTotals(
+            moments.count, moments.weight, moments.true, replace(moments.prob, deep=deep), _width_edges(self.bins)
+        )
 
 
 MOMENTS = ("square", "variance1", "variance2", "variance3", "skew1", "skew2")

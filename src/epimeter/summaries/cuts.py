@@ -78,12 +78,22 @@ def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> I
     level, place, count = np.unique(prob.astype(np.float64), return_inverse=True, return_counts=True)
     if weight is not None:
         count = np.bincount(place.ravel(), weights=weight)
+    return _of_levels(level, count, bins)[place.ravel()]
+
+
+def area_levels(prob: NDArray[Any], bins: int) -> tuple[Floats, Indices]:
+    """The distinct confidences, and the bin of equal area of each."""
+    level, count = np.unique(prob.astype(np.float64), return_counts=True)
+    return level, _of_levels(level, count, bins)
+
+
+def _of_levels(level: Floats, count: NDArray[Any], bins: int) -> Indices:
     if len(level) == 1:
-        return np.zeros(len(prob), np.intp)
+        return np.zeros(1, np.intp)
     step = np.sqrt(np.diff(level) * (count[1:] + count[:-1]) / 2)
     grown = np.concatenate([[0.0], np.cumsum(step)])
     steps: Indices = np.floor(bins * grown / grown[-1] + 1e-9).astype(np.intp)
-    return np.minimum(steps, bins - 1)[place.ravel()]
+    return np.minimum(steps, bins - 1)
 
 
 def bin_index(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Cut) -> Indices:
