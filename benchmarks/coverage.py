@@ -11,9 +11,6 @@ mass, its integrals taken over 400,000 confidences at equal quantiles.
 
 from __future__ import annotations
 
-if __name__ == "coverage":  # numba looks for a package of this name when another script of this folder loads it
-    raise ImportError("this is a benchmark, not the package called coverage")
-
 import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor

@@ -97,9 +97,7 @@ def cost(given):
     """Time of a request against decoding plus evaluate on the same arrays."""
     from epimeter import evaluate
     from epimeter.service.schemas import EvaluateRequest
-    from epimeter.summaries import fast
 
-    fast.load()  # the server has its loops compiled; so has whom it is compared with
     confidence, correct = data(100_000)
     rows, arrow = as_rows(confidence, correct), as_arrow(confidence, correct)
     decoder = msgspec.json.Decoder(EvaluateRequest)
@@ -264,7 +262,6 @@ def evaluating(n):
     """What evaluate itself takes beyond its arrays, warm as the server is."""
     code = (
         "import sys; from benchmarks.service import Peak, data; from epimeter import evaluate; import os\n"
-        "from epimeter.summaries import fast; fast.load()\n"
         f"p, y = data({n}); [evaluate(y[:150_000], p[:150_000]) for _ in range(3)]\n"
         "with Peak(os.getpid()) as peak: evaluate(y, p)\n"
         "print(peak.most - peak.base)"

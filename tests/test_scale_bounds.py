@@ -161,7 +161,7 @@ def test_the_report_states_the_error_and_the_card_the_way():
     assert list(found.left_out) == ["ece_sweep"]
     assert "(error at most " in text(found)
     below = scan(table, ["ece", "smece", "ecce_mad", "ece_sweep"])
-    assert all(m.exact for m in below) and not below.left_out
+    assert all(m.exact for m in below.measurements) and not below.left_out
     for name, metric in catalogue().items():
         assert ("within a stated bound" in streams(metric)) == (name in WITHIN_A_BOUND and not metric.reads.streams)
 

@@ -12,7 +12,7 @@ from epimeter.metrics import brier_score, ece, nll
 from epimeter.report import evaluate
 from epimeter.report.passage import summaries
 from epimeter.summaries import Bins, ClassBins, MeanOf, MomentBins, Ordered, Rows, fixed, paired
-from epimeter.summaries.rows import packed, unpacked
+from epimeter.summaries.sorting import sorted_keys, unpacked
 from epimeter.summaries.travel import from_bytes, to_bytes
 from epimeter.views import view
 
@@ -144,7 +144,5 @@ def test_a_report_has_the_same_bits_whatever_the_chunks(monkeypatch):
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
 def test_packed_rows_sort_by_confidence_then_outcome(pairs):
     prob, true = np.array([p for p, _ in pairs]), np.array([y for _, y in pairs])
-    key = packed(prob, true)
-    key.sort()
-    back = list(zip(*(column.tolist() for column in unpacked(key)), strict=True))
+    back = list(zip(*(column.tolist() for column in unpacked(sorted_keys(prob, true))), strict=True))
     assert back == sorted((p, float(y)) for p, y in pairs)

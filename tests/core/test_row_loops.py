@@ -177,3 +177,15 @@ def test_the_logarithm_is_within_two_ulp():
     expected = np.log(x)
     assert (np.abs(log(x) - expected) <= 2 * np.spacing(np.abs(expected)) + 1e-320).all()
     assert log(np.array([0.0, 1.0])).tolist() == [-np.inf, 0.0]
+
+
+def test_columns_of_a_matrix_are_read_as_vectors_are():
+    """They do not lie beside each other in memory: what is made of them must live while a loop reads it."""
+    rng = np.random.default_rng(5)
+    both = rng.random((50_000, 3))
+    true = (rng.random((50_000, 2)) < 0.5).astype(np.uint8)
+    for column in range(3):
+        strided, plain = Binary(true[:, 0], both[:, column]), Binary(true[:, 0].copy(), both[:, column].copy())
+        assert sound(strided.true, strided.prob)
+        for recipe in (Bins(10), Bins(15, "mass"), FineBins(7, "area"), MomentBins(15), point.nll.reads):
+            assert same(recipe.of(strided), recipe.of(plain)), recipe

@@ -15,7 +15,10 @@ Integers = NDArray[np.int64]
 
 
 class Rows:
-    """Outcomes and confidences as the loops read them; the arrays live as long as this does."""
+    """Outcomes and confidences as the loops read them.
+
+    The memory lives as long as this does and no longer: hold it in a variable while a loop runs, since columns of a matrix are copied.
+    """
 
     __slots__ = ("_kept", "n_rows", "struct")
 
@@ -48,7 +51,8 @@ def sound(true: NDArray[Any], prob: NDArray[Any]) -> bool:
     """Whether all outcomes are 0 or 1 and all confidences probabilities."""
 
     def of_part(rows: slice) -> bool:
-        return bool(lib.epi_sound(Rows(true[rows], prob[rows]).struct))
+        part = Rows(true[rows], prob[rows])
+        return bool(lib.epi_sound(part.struct))
 
     return all(shared(of_part, len(prob), 4 * SHARE))
 
@@ -58,7 +62,8 @@ def width_bins(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Integers:
 
     def of_part(rows: slice) -> Integers:
         totals = np.zeros((bins, 4), np.int64)
-        if lib.epi_width_bins(Rows(true[rows], prob[rows]).struct, bins, write(totals)):
+        part = Rows(true[rows], prob[rows])
+        if lib.epi_width_bins(part.struct, bins, write(totals)):
             raise ValueError("rows that are not sound")
         return totals
 

@@ -29,7 +29,6 @@ from epimeter.service.wire import HEADERS_SIZE, Wire
 from epimeter.store import Store, facts, journal, leases, organizations
 from epimeter.store.migrations import migrate
 from epimeter.store.moments import new_id, now
-from epimeter.summaries import fast
 
 Say = Callable[[str], None]
 OPERATOR = "Operator"
@@ -73,7 +72,6 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
             memory = Memory(place(settings))
             memory.refuse_older(now_shown(ledger, store), ledger)
             errands.warm()
-            fast.load()
             children.wait()
             with alone(settings.folder / "first.lock"):
                 key = admin_key(store, secrets, anew=new_admin_key)

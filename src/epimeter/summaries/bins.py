@@ -221,9 +221,9 @@ class FineBins(Bins):
         moments: MomentTotals = summary_of(MomentBins(self.bins), view)
         tiny = view.prob[(view.prob < fine.TINY) & (view.prob > 0)].astype(np.float64)
         deep = fine.depth(tiny, width_index(tiny, self.bins), self.bins)
-        return BinTotals(
-            moments.count, moments.weight, moments.true, replace(moments.prob, deep=deep), _width_edges(self.bins)
-        )
+        assert isinstance(moments.prob, Fine)
+        prob = replace(moments.prob, deep=deep)
+        return BinTotals(moments.count, moments.weight, moments.true, prob, _width_edges(self.bins))
 
 
 MOMENTS = ("square", "variance1", "variance2", "variance3", "skew1", "skew2")

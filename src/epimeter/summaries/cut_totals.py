@@ -34,8 +34,8 @@ def cut_totals(
 
     def of_part(rows: slice) -> tuple[Integers, Floats]:
         totals, least = np.zeros((bins, 6), np.int64), np.empty(bins)
-        struct = Rows(true[rows], prob[rows]).struct
-        if lib.epi_cut_bins(struct, read(threshold), len(threshold), write(totals), write(least)):
+        part = Rows(true[rows], prob[rows])
+        if lib.epi_cut_bins(part.struct, read(threshold), len(threshold), write(totals), write(least)):
             raise ValueError("rows that are not sound")
         return totals, least
 

@@ -114,11 +114,6 @@ def exact(values: Floats, cell: Indices, n_cells: int) -> Fine:
     return Fine(made.coarse, made.rest, depth(values, cell, n_cells))
 
 
-def any_tiny(values: NDArray[Any]) -> bool:
-    """Whether some number is too small for the finer steps."""
-    return bool(((values > -TINY) & (values < TINY) & (values != 0)).any())
-
-
 def depth(values: Floats, cell: Indices, n_cells: int) -> int:
     """What steps of 2^-88 leave of tiny numbers, exactly: the `deep` of their totals."""
     tiny = (np.abs(values) < TINY) & (values != 0)
