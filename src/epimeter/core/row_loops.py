@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 class Rows:
     """Outcomes and confidences as the loops read them.
 
-    The memory lives as long as this does and no longer: hold it in a variable while a loop runs, since columns of a matrix are copied.
+    The memory lives as long as this does and no longer: hold it in a variable while a loop runs (columns of a matrix are copies).
     """
 
     __slots__ = ("_kept", "n_rows", "struct")
