@@ -249,7 +249,7 @@ def _batches(file: File, group: int, names: list[str], by: str | None, size: int
                 raise ValueError("its pages have another number of rows than the footer says")
             if batch is None:
                 return
-            batch.validate()
+            batch.validate(full=True)  # text too: what follows decodes it
         yield batch
 
 
