@@ -30,6 +30,7 @@ ORDER = (
     "trust",
     "scale",
     "monitor",
+    "integrations",
     "store",
     "service",
     "web",
