@@ -38,7 +38,9 @@ def test_each_model_may_have_its_own_outcomes():
     rng = np.random.Generator(np.random.PCG64(3))
     c = rng.random(400)
     good, bad = (rng.random(400) < c).astype(int), (rng.random(400) < 0.3).astype(int)
-    found = compare({"a": good, "b": bad}, {"a": c, "b": c}, metrics=["accuracy", "brier_score", "aurc"], draws=199)
+    found = compare(
+        {"a": good, "b": bad}, {"a": c, "b": c}, metrics=["accuracy", "brier_score", "aurc"], draws=199, kind="answer"
+    )
     first = {d.metric: d for d in found}
     assert first["accuracy"].value == pytest.approx(good.mean() - bad.mean())
     assert first["brier_score"].better == "a"

@@ -521,7 +521,7 @@ def test_batches_of_responses_are_graded_by_a_key(tmp_path):
     path = written(tmp_path, "out.jsonl", [line(0, "A"), line(1, "B")])
     key = tmp_path / "key.csv"
     key.write_text("id,answer\nq0,A\nq1,D\n")
-    with pytest.raises(ReadError, match="--key"):
+    with pytest.raises(ReadError, match="--answer-key"):
         read_log(path)
     rows = read_log(path, key=str(key)).rows.to_pylist()
     assert [(row["question"], row["correct"]) for row in rows] == [("q0", 1), ("q1", 0)]

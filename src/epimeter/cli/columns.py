@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
+from epimeter.cli.log_options import LOG_OPTIONS, log_of
 from epimeter.kinds import KINDS
 from epimeter.readers.forecast import Choice
 
@@ -25,14 +27,15 @@ OPTIONS = (
 
 
 def column_options(command: F) -> F:
-    """A command with the options about columns; they arrive as `choice`, and the file's format as `format`."""
+    """A command with the options about columns and logs; they arrive as `choice`, and the file's format as `format`."""
 
     @functools.wraps(command)
     def told(*args: Any, **options: Any) -> Any:
         said = [options.pop(name) for name in ("columns", "forecast", "positive", "classes")]
-        return command(*args, choice=choice_of(*said), **options)
+        choice = replace(choice_of(*said), log=log_of(options))
+        return command(*args, choice=choice, **options)
 
-    for option in reversed(OPTIONS):
+    for option in reversed((*OPTIONS, *LOG_OPTIONS)):
         told = option(told)
     return told  # type: ignore[return-value]
 

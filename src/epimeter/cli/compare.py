@@ -74,6 +74,12 @@ def compare(
         format_of(figure)
         require_matplotlib()
     tables = [read_table(file, choice, format) for file in files]
+    kinds = {table.kind for table in tables}
+    if len(kinds) > 1:
+        raise InputError(
+            f"models must state the same kind of forecast to be compared; got {' and '.join(sorted(kinds))}",
+            field="kind",
+        )
     for table in tables:
         refuse_weights(table, "compare")
     names = named_files(files)
@@ -92,12 +98,14 @@ def compare(
         extra = {name: table.n_rows - matched[0].n_rows for name, table in zip(names, tables, strict=True)}
         lost = [f"{count:,} of {name}" for name, count in extra.items() if count]
         how += f"; left out, since not all models answered them: {', '.join(lost)}" if lost else ""
-        found = compared(outcomes, models, groups=clusters, **options)
+        found = compared(outcomes, models, groups=clusters, kind=tables[0].kind, **options)
     elif len(tables) == 2:
         pairs = [(table.y_true, table.y_prob) for table in tables]
         how = "different rows"
         groups = (tables[0].clusters, tables[1].clusters)
-        found = compare_samples(pairs[0], pairs[1], names=(names[0], names[1]), groups=groups, **options)
+        found = compare_samples(
+            pairs[0], pairs[1], names=(names[0], names[1]), groups=groups, kind=tables[0].kind, **options
+        )
     else:
         raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
     progress.close()
@@ -140,7 +148,7 @@ def _by_id(tables: list[Table]) -> list[Table] | None:
     labels = [np.asarray([str(value) for value in table.id]) for table in tables]
     if any(len(np.unique(label)) != len(label) for label in labels):
         return None
-    own = all(_are_answers(table) for table in tables)
+    own = all(table.kind == "answer" for table in tables)
     common = labels[0]
     for label in labels[1:]:
         common = np.intersect1d(common, label)
@@ -160,8 +168,3 @@ def _by_id(tables: list[Table]) -> list[Table] | None:
                 field="label",
             )
     return made
-
-
-def _are_answers(table: Table) -> bool:
-    """Whether an outcome says that an answer was right: then it belongs to the model, not to the row."""
-    return table.kind == "answer"

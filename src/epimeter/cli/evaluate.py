@@ -8,6 +8,8 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
@@ -20,6 +22,7 @@ from epimeter.cli.standards import standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
+from epimeter.readers.logs import is_log
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Report
 
@@ -65,7 +68,8 @@ def evaluate(
 ) -> None:
     """Measure the predictions in FILE and print a report.
 
-    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz; - is standard input. Columns are found by their names, and
+    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz, or the log of an evaluation of a language model (inspect-ai,
+    lm-eval, HELM and others, known by their content); - is standard input. Columns are found by their names, and
     with them what is stated: y_prob, prob, p, score beside y_true, label, y the probability of outcome 1;
     confidence beside correct, or beside a label and a prediction, the confidence in an answer; p_0, p_1 … one
     probability a class. --column and --kind say it where names do not. The file
@@ -79,6 +83,7 @@ def evaluate(
     epimeter evaluate predictions.csv --require 'ece<=0.05'
     epimeter evaluate predictions.csv --standard both --domain medical -o report.html
     epimeter evaluate 'logs/day=*/*.parquet' --by day
+    epimeter evaluate logs/*.eval --scorer choice --confidence verbalised --by metadata.subject
     cat predictions.csv | epimeter evaluate -
     """
     if everything and metrics:
@@ -89,7 +94,10 @@ def evaluate(
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
     form = asked_form(output, as_json)
     asked = Streaming(by, value, row_limit, sample, skip_damaged)
-    if (task == "detection" or standards["standard"]) and (more or asked.asked):
+    logs = task != "detection" and format is None and is_log([file, *more])
+    if logs and replace(asked, by=None, value=None).asked:
+        raise click.UsageError("--row-limit, --sample and --skip-damaged are for files of rows; these are logs")
+    if not logs and (task == "detection" or standards["standard"]) and (more or asked.asked):
         raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
@@ -101,13 +109,19 @@ def evaluate(
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
-        found = evaluated(file, choice, format, Given(**standards, bins=bins), _with_required(names, wanted), choices)
+        if by is not None:
+            raise click.UsageError("--standard judges a whole log; it goes without --by")
+        given = Given(**standards, bins=bins)
+        found = evaluated(
+            [file, *more] if logs else file, choice, format, given, _with_required(names, wanted), choices
+        )
         report = found.report
         write(rendered(found, form), output)
-    elif streams([file, *more], asked):
+    elif (logs and by is not None) or (not logs and streams([file, *more], asked)):
         from epimeter.cli.sliced import rendered as rendered_slices
 
-        reports = passed([file, *more], choice, format, _with_required(names, wanted), asked, choices)
+        measured = sliced_logs if logs else partial(passed, format=format)
+        reports = measured([file, *more], choice, names=_with_required(names, wanted), asked=asked, choices=choices)
         write(rendered_slices(reports, form), output)
         for made in reports.values() if wanted else ():
             _judge(made, wanted)
@@ -115,10 +129,25 @@ def evaluate(
     else:
         from epimeter.readers import read
 
-        table = read(file, columns=choice, format=format)
+        table = read([file, *more] if logs else file, columns=choice, format=format)
         report = measured_table(table, _with_required(names, wanted), choices)
         write(report.rendered(form), output)
     _judge(report, wanted)
+
+
+def sliced_logs(files: list[str], choice: Choice, names: Any, asked: Streaming, choices: dict[str, Any]) -> Any:
+    """The reports of logs by a column of their answers: a subject, a model."""
+    from epimeter.cli.sliced import chosen
+    from epimeter.readers.logs import read_log
+    from epimeter.report.slices import Reports
+
+    assert asked.by is not None
+    parts = read_log(files, options=choice.log).slices(asked.by)
+
+    def report(name: str) -> Report:
+        return measured_table(parts[name].table(choice.columns), names, choices)
+
+    return chosen(Reports(list(parts), report), asked.value)
 
 
 def _with_required(names: Any, wanted: list[Requirement]) -> Any:
@@ -131,10 +160,17 @@ def _with_required(names: Any, wanted: list[Requirement]) -> Any:
     return names if names == "all" else list(dict.fromkeys([*names, *required]))
 
 
+LOG_HEADLINES = ("accuracy", "auroc", "aurc")
+"""What is measured of a log besides."""
+
+
 def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
     """Measure a table, and say in a refusal where in the file the fault is."""
     from epimeter.report import evaluate as measure
+    from epimeter.report.evaluation import HEADLINES
 
+    if names is None and table.confidence_source is not None:
+        names = [*HEADLINES, *LOG_HEADLINES]
     everything = names == "all"  # then the metrics take the time, not the pass over the rows
     progress = Progress(len(catalogue()), "metrics") if everything else Progress(table.n_rows)
     try:

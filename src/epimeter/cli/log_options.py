@@ -16,7 +16,7 @@ from epimeter.readers.logs.answer import LogOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-OPTIONS = (
+LOG_OPTIONS = (
     click.option("--scorer", help="Logs: which scorer, metric or assessment says whether an answer is right."),
     click.option("--confidence", metavar="SOURCE",
                  help="Logs: answer_token, choice_logprob, sequence_logprob, verbalised, agreement, score:NAME, metadata:NAME."),
@@ -27,11 +27,18 @@ OPTIONS = (
                  help="Logs: what a declined answer is."),
     click.option("--correct-from", type=float, metavar="CREDIT", help="Logs: partial credit from which an answer is right."),
     click.option("--filter", "filter", help="Logs of lm-eval: which filter."),
-    click.option("--key", "answer_key", type=click.Path(dir_okay=False), help="Logs of responses: file of right answers by id."),
+    click.option("--answer-key", type=click.Path(dir_okay=False), help="Logs of responses: file of right answers by id."),
     click.option("--unit", type=click.Choice(["answer", "question"]), default="answer", show_default=True,
                  help="Logs: one row an answer, or one a question with its majority answer."),
 )  # fmt: skip
 NAMES = ("scorer", "confidence", "confidence_pattern", "scale", "abstain", "correct_from", "filter", "unit")
+
+
+def log_of(options: dict[str, Any]) -> LogOptions:
+    """How logs are to be read; takes its options out of those of the command."""
+    said = {name: options.pop(name) for name in NAMES}
+    words, key = options.pop("words"), options.pop("answer_key")
+    return LogOptions(words=words_of(words), key=key, **said)
 
 
 def log_options(command: F) -> F:
@@ -39,11 +46,10 @@ def log_options(command: F) -> F:
 
     @functools.wraps(command)
     def told(*args: Any, **options: Any) -> Any:
-        said = {name: options.pop(name) for name in NAMES}
-        words, key = options.pop("words"), options.pop("answer_key")
-        return command(*args, log=LogOptions(words=words_of(words), key=key, **said), **options)
+        log = log_of(options)
+        return command(*args, log=log, **options)
 
-    for option in reversed(OPTIONS):
+    for option in reversed(LOG_OPTIONS):
         told = option(told)
     return told  # type: ignore[return-value]
 

@@ -94,7 +94,7 @@ class Evaluated:
 
 
 def evaluated(
-    file: str, choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
+    file: str | list[str], choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
 ) -> Evaluated:
     """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
     from epimeter.cli.evaluate import described, measured_table, placed

@@ -14,6 +14,7 @@ from epimeter.cli.progress import Progress
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
+from epimeter.readers.logs import is_log, read_log
 
 
 @click.command()
@@ -73,9 +74,12 @@ def summarise(
         bars.append(Progress(total))
         return bars[0]
 
+    source: Any = list(files) if len(files) > 1 else files[0]
+    if format is None and is_log(list(files)):
+        source = read_log(files, options=choice.log).frame(by)
     try:
         ledger = summarised(
-            list(files) if len(files) > 1 else files[0],
+            source,
             names,
             by=by,
             columns=choice.columns,

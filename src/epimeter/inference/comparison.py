@@ -180,6 +180,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    kind: str | None = None,
 ) -> Comparison:
     """Two or more models on the same rows: differences with intervals, and tests by swapping predictions.
 
@@ -203,6 +204,8 @@ def compare(
         Of the bootstrap and the swapping.
     progress
         Is told how many replicates are done, each time some are: `draws` for the bootstrap, as many for the swapping of each pair.
+    kind
+        ``event``, ``answer`` or ``classes``: what the predictions are.
     """
     names, statistics = list(models), _statistics(metrics, level, draws, seed)
     if len(names) < 2:
@@ -210,7 +213,7 @@ def compare(
     outcomes = y_true if isinstance(y_true, Mapping) else dict.fromkeys(names, y_true)
     if set(outcomes) != set(names):
         raise InputError(f"outcomes must be of the same models as predictions, {', '.join(names)[:80]}", field="y_true")
-    views = [view(outcomes[name], models[name]) for name in names]
+    views = [view(outcomes[name], models[name], kind=kind) for name in names]
     if len({v.n_rows for v in views}) > 1:
         raise InputError("all models must have the same rows; got different numbers of them", field="y_true")
     plan = scheme(views[0].n_rows, None, groups)
@@ -250,6 +253,7 @@ def compare_samples(
     threads: int | None = None,
     progress: Progress | None = None,
     groups: tuple[Any, Any] = (None, None),
+    kind: str | None = None,
 ) -> Comparison:
     """Two models on different rows, or one model at two times: each sample is drawn again by itself.
 
@@ -263,9 +267,11 @@ def compare_samples(
         As in compare.
     groups
         One label a row for each sample; rows of one label are drawn together.
+    kind
+        As in compare.
     """
     statistics = _statistics(metrics, level, draws, seed)
-    views = [view(*first), view(*second)]
+    views = [view(*first, kind=kind), view(*second, kind=kind)]
     plans: list[Scheme] = [scheme(v.n_rows, None, labels) for v, labels in zip(views, groups, strict=True)]
     drawn = [
         bootstrapped([v], statistics, plan, draws, seed + i, threads, progress=progress)[:, 0]

@@ -18,7 +18,7 @@ import numpy as np
 from epimeter.readers.assembly import joined, settled, tables
 from epimeter.readers.block import Block, Blocks
 from epimeter.readers.forecast import Choice
-from epimeter.readers.logs import is_log, read_log
+from epimeter.readers.logs import is_log, log_table
 from epimeter.readers.roles import detect, forecast_roles
 from epimeter.readers.table import Table
 
@@ -34,8 +34,8 @@ def read(source: Any, *, columns: Choice | Mapping[str, str] | None = None, form
     Parameters
     ----------
     source
-        A path, "-" for standard input, or a frame: pandas, polars, Arrow, a mapping of columns, a numpy
-        array with named columns, a list of records.
+        A path, "-" for standard input, evaluation logs (a file, a folder, a list of them), or a frame: pandas,
+        polars, Arrow, a mapping of columns, a numpy array with named columns, a list of records.
     columns
         Which column plays which role, where its name does not say: ``{"confidence": "score2"}``. The roles
         are confidence (in an answer), probability (of outcome 1), probabilities (one a class), correct, label,
@@ -54,7 +54,7 @@ def read(source: Any, *, columns: Choice | Mapping[str, str] | None = None, form
     'answer'
     """
     if format is None and is_log(source):
-        return read_log(source).table()
+        return log_table(source, columns)
     return joined(list(tables(_blocks(source, columns, format, None))))
 
 
@@ -71,7 +71,7 @@ def batches(
         Rows a table, about: text is cut by its bytes, Arrow files at the batches they were written in.
     """
     if format is None and is_log(source):
-        yield read_log(source).table()
+        yield log_table(source, columns)
         return
     yield from tables(_blocks(source, columns, format, max(1, rows)))
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.block import Block
 from epimeter.readers.cells import Mask, matrix, numbers
 from epimeter.readers.labels import equal_cells, labels, positive_labels, word_note
-from epimeter.readers.table import Table
+from epimeter.readers.table import COLUMNS, Table, taken
 from epimeter.readers.wording import clean, shown
 from epimeter.readers.words import first_without_zone, identities, times, words
 
@@ -58,7 +59,10 @@ def never_positive(label: str, positive: str, source: str) -> ReadError:
 def table(block: Block) -> Table:
     """The labelled rows of one block."""
     made, unlabelled = settled(block)
-    return made if unlabelled is None else made.take(~unlabelled)
+    if unlabelled is None:
+        return made
+    silent = {f"silent_{name}": taken(getattr(made, name), unlabelled) for name in ("unknown", "detected")}
+    return replace(made.take(~unlabelled), **silent)
 
 
 def settled(block: Block) -> tuple[Table, Mask]:
@@ -158,10 +162,6 @@ def _timestamp(block: Block) -> tuple[NDArray[np.datetime64] | None, str | None,
 
 def joined(parts: list[Table]) -> Table:
     """Tables of one source as one."""
-    from dataclasses import replace
-
-    from epimeter.readers.table import COLUMNS
-
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
@@ -173,6 +173,7 @@ def joined(parts: list[Table]) -> Table:
         zoneless=next((part.zoneless for part in parts if part.zoneless is not None), None),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        **_silent(parts),
         **columns,
     )
 
@@ -181,6 +182,13 @@ def _marks(parts: list[Table]) -> str | None:
     """Every map that changed predictions of a part."""
     marks = {mark for part in parts if part.recalibrated_by for mark in part.recalibrated_by.split(", ")}
     return ", ".join(sorted(marks)) or None
+
+
+def _silent(parts: list[Table]) -> dict[str, Any]:
+    """The flags of the rows without an outcome, of the parts that have such rows."""
+    names = ("silent_unknown", "silent_detected")
+    found = {name: [getattr(part, name) for part in parts if getattr(part, name) is not None] for name in names}
+    return {name: np.concatenate(columns) if columns else None for name, columns in found.items()}
 
 
 def _concatenated(columns: list[Any]) -> Any:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 
 from epimeter.errors import ReadError
 from epimeter.kinds import Kind, kind_of
+from epimeter.readers.logs.answer import LogOptions
 from epimeter.readers.wording import clean, listed, shown
 
 EVENT = (
@@ -67,12 +68,15 @@ class Choice:
         The label that is outcome 1, where labels are neither 0 and 1 nor plain words for them.
     classes
         The classes in the order of the probability columns, where neither columns nor labels say them.
+    log
+        How an evaluation log is to be read.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
     positive: str | None = None
     classes: tuple[str, ...] | None = None
+    log: LogOptions = field(default_factory=LogOptions)
 
     def __post_init__(self) -> None:
         if self.kind is not None:

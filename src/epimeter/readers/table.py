@@ -38,6 +38,9 @@ class Table:
         Further columns, None where the source has none. Times are datetime64[us] in UTC (a time without a
         zone is taken as UTC), `unknown` and `detected` are boolean, the text columns hold str or None; `id`
         may stay an Arrow array. `category` is the kind of unknown, `class_of` the class a record belongs to.
+    silent_unknown, silent_detected
+        The same flags of the rows without an outcome, which are no rows of this table: whether unknown inputs were
+        detected can be asked of declined answers too.
     zoneless
         Where the first time without a zone stands, `line 2`; None when every time has one.
     roles
@@ -75,6 +78,8 @@ class Table:
     id: Any = None
     ground_truth_source: NDArray[Any] | None = None
     detected: NDArray[np.bool_] | None = None
+    silent_unknown: NDArray[np.bool_] | None = None
+    silent_detected: NDArray[np.bool_] | None = None
     category: NDArray[Any] | None = None
     class_of: NDArray[Any] | None = None
     slices: NDArray[Any] | None = None

@@ -48,6 +48,8 @@ def document(
             (Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1})),),
         )
     )
+    if report.source.get("notes"):
+        sections.append(Section("The data", (Items(tuple(map(str, report.source["notes"]))),)))
     if report.cautions:
         sections.append(Section("Mind when reading the metrics", (Items(report.cautions, "mind"),)))
     if report.left_out:

@@ -24,6 +24,8 @@ def text(report: Report) -> str:
         "\n".join(_table(report)),
         "Said against seen (● bin, · perfect, below: where the rows are)\n\n" + "\n".join(diagram(report.bins)),
     ]
+    if report.source.get("notes"):
+        parts.append("The data:\n" + "\n".join(f"  {note}" for note in report.source["notes"]))
     if report.cautions:
         parts.append("Mind:\n" + "\n".join(f"  ! {caution}" for caution in report.cautions))
     if report.left_out:

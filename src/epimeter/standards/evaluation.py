@@ -153,7 +153,9 @@ def evaluate_standards(
     if onto is not None and "onto" in unclaimed:
         onto = replace(onto, level_index=0)
     due = _due(told, baseline, day, other_domain)
-    ordered = Sorted.of(event, records.unknown, np.asarray(flagged), plan.ers_threshold)
+    ordered = Sorted.of(
+        event, records.unknown, np.asarray(flagged), plan.ers_threshold, silent=records.silent, groups=records.groups
+    )
     readings = readings_of(ordered, found, onto, undefined, plan, chosen)
     ratio = _ratio(records, plan) if "onto" in chosen else None
     made_claim = None if onto is None else claim(onto.level_index, _flags(told, due, passport))
@@ -222,6 +224,7 @@ def _onto(records: Records, plan: Plan, threshold: float) -> tuple[OntoEvaluatio
             threshold=threshold,
             weights=plan.weights,
             detected=None if records.detected is None else records.detected.astype(np.uint8),
+            silent=records.silent,
         ), None
     except UndefinedMetricError as reason:
         return None, str(reason)

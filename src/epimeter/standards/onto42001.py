@@ -109,7 +109,14 @@ class InformationRatio(Result):
     justified: float
 
 
-def onto_u_recall(unknown: Any, confidence: Any, *, threshold: float = 0.5, detected: Any = None) -> UnknownRecall:
+def onto_u_recall(
+    unknown: Any,
+    confidence: Any,
+    *,
+    threshold: float = 0.5,
+    detected: Any = None,
+    silent: tuple[Any, Any] | None = None,
+) -> UnknownRecall:
     """Of the unknown inputs, the share that the system flagged as uncertain.
 
     Parameters
@@ -118,18 +125,24 @@ def onto_u_recall(unknown: Any, confidence: Any, *, threshold: float = 0.5, dete
         An input counts as flagged when its confidence is below this.
     detected
         0/1 for each record, from another mechanism; then confidence and threshold decide nothing.
+    silent
+        `unknown` and `detected` of further records that have no outcome, as declined answers: neither U-Recall nor false
+        alarms need one.
     """
     given = view(unknown, confidence).event
     limit = number(threshold, "threshold", 0, 1)
     prob = given.prob.astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
     flagged = prob < limit if detected is None else flags_of(detected, given.n_rows)
     is_unknown = given.true == 1
+    if silent is not None and detected is not None:
+        further = [np.asarray(flags).astype(bool) for flags in silent]
+        is_unknown, flagged = np.concatenate([is_unknown, further[0]]), np.concatenate([flagged, further[1]])
     unknowns = int(is_unknown.sum())
     if unknowns == 0:
         raise UndefinedMetricError(
             "U-Recall of ONTO 42001 needs unknown inputs; none of the records is one (42001-A.3.1-a)"
         )
-    known = given.n_rows - unknowns
+    known = len(is_unknown) - unknowns
     return UnknownRecall(
         u_recall=int(flagged[is_unknown].sum()) / unknowns,
         false_alarm_rate=int(flagged[~is_unknown].sum()) / known if known else math.nan,
@@ -184,10 +197,11 @@ def onto_evaluate(
     threshold: float = 0.5,
     weights: Sequence[float] = WEIGHTS,
     detected: Any = None,
+    silent: tuple[Any, Any] | None = None,
 ) -> OntoEvaluation:
     """An evaluation after ONTO 42001; flags beyond the numbers (frequency, passport, verification) are asked elsewhere."""
     error = onto_ece(correct, confidence, strategy=strategy, bins=bins)
-    recall = onto_u_recall(unknown, confidence, threshold=threshold, detected=detected)
+    recall = onto_u_recall(unknown, confidence, threshold=threshold, detected=detected, silent=silent)
     score = ors(error.ece, recall.u_recall, domain, weights)
     level, risk = onto_level(error.ece, recall.u_recall), risk_index(score)
     given = view(correct, confidence).event

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
 from epimeter.results import Interval, Result, plain
 from epimeter.standards import ers, onto42001
@@ -107,17 +109,24 @@ def readings_of(
     spans = intervals(ordered, values, plan)
     nulls = null_means(ordered, plan)
     wrong, unknown = ~ordered.right, ordered.unknown
+    all_unknown = np.concatenate([unknown, ordered.silent_unknown])
+    all_flagged = np.concatenate([ordered.flagged, ordered.silent_flagged])
+    # What is asked, of whom, the unit; the first records of both are those with an outcome, whose groups are known.
     shares = {
-        "ers.u_recall": (int((wrong & ordered.low).sum()), int(wrong.sum()), 100.0),
-        "onto.u_recall": (int((unknown & ordered.flagged).sum()), int(unknown.sum()), 1.0),
-        "onto.false_alarm_rate": (int((~unknown & ordered.flagged).sum()), int((~unknown).sum()), 1.0),
-        "accuracy": (int(ordered.right.sum()), n, 1.0),
+        "ers.u_recall": (ordered.low, wrong, 100.0),
+        "onto.u_recall": (all_flagged, all_unknown, 1.0),
+        "onto.false_alarm_rate": (all_flagged, ~all_unknown, 1.0),
+        "accuracy": (ordered.right, np.ones(n, bool), 1.0),
     }
-    for name, (hits, total, unit) in shares.items():
+    for name, (is_so, among, unit) in shares.items():
+        hits, total = int((is_so & among).sum()), int(among.sum())
         span = share_interval(hits, total, plan.level) if plan.how != "none" else None
+        if span is not None and ordered.group is not None and total:
+            repeats = max(1.0, ordered.repeats(((is_so - hits / total) * among)[:n]))
+            span = share_interval(hits / repeats, total / repeats, plan.level)
         if span is not None:
             spans[name] = Interval(low=unit * span.low, high=unit * span.high, level=span.level, method=span.method)
-    made = [_reading("accuracy", "Accuracy", shares["accuracy"][0] / n, spans, n)]
+    made = [_reading("accuracy", "Accuracy", float(ordered.right.mean()), spans, n)]
     if found is not None:
         made += [
             _reading("ers.ece", "ECE (ONTO-ERS)", found.ece, spans, n, ERS_LIMITS["ece"], nulls=nulls),

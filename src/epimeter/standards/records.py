@@ -88,6 +88,10 @@ class Records:
     confidence_source: str | None = None
     recalibrated_by: str | None = None
     notes: tuple[str, ...] = ()
+    silent: tuple[Flags, Flags] | None = None
+    """`unknown` and `detected` of the records without ground truth: U-Recall and false alarms need none."""
+    groups: NDArray[Any] | None = None
+    """What records belong together, as answers to one question do; None where every record stands for itself."""
 
     @property
     def answer(self) -> Binary:
@@ -151,6 +155,8 @@ def records(
     now: datetime.datetime | None = None,
     place: Callable[[int], str] | None = None,
     notes: tuple[str, ...] = (),
+    silent: tuple[Any, Any] | None = None,
+    groups: Any = None,
 ) -> Records:
     """Columns into records.
 
@@ -170,6 +176,8 @@ def records(
         The moment of the evaluation, with a zone; a record after it is refused. None trusts the times.
     place
         Says where a row stood in its source, for refusals.
+    silent, groups
+        See `Records`.
     """
     given = view(correct, confidence, kind=kind or ("answer" if np.ndim(confidence) == 1 else None))
     where = place or (lambda row: f"record {row}")
@@ -196,6 +204,8 @@ def records(
         confidence_source=confidence_source,
         recalibrated_by=recalibrated_by,
         notes=(*notes, *remarks),
+        silent=silent,
+        groups=_column(groups, given.n_rows, "groups"),
     )
 
 
@@ -215,6 +225,13 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
     wording = WORDING[table.kind].as_answers
     if wording:
         notes = (*notes, wording)
+    silent = None
+    if table.detected is not None and table.silent_unknown is not None and table.silent_detected is not None:
+        silent = (table.silent_unknown, table.silent_detected)
+        flagged = f"{len(silent[0]):,} records without ground truth, {int(silent[1].sum()):,} of them flagged"
+        notes = (*notes, f"{flagged}, count for U-Recall of ONTO 42001, which needs none")
+    if table.clusters is not None:
+        notes = (*notes, f"{table.evidence}: intervals count what is independent")
     return records(
         table.y_true,
         table.y_prob,
@@ -231,6 +248,8 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         now=now,
         place=lambda row: f"{table.place(row)} of {table.source}",
         notes=notes,
+        silent=silent,
+        groups=table.clusters,
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -78,6 +78,9 @@ class Plan:
         return STANDARD_BINS[self.strategy] if self.onto_bins is None else int(self.onto_bins)
 
 
+NOBODY = np.zeros(0, bool)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sorted:
     """Records in the order of their confidence, with the flags that the standards count."""
@@ -87,15 +90,47 @@ class Sorted:
     unknown: Flags
     flagged: Flags
     low: Flags
+    silent_unknown: Flags = field(default_factory=lambda: NOBODY)
+    silent_flagged: Flags = field(default_factory=lambda: NOBODY)
+    """The flags of records without an outcome, in no order."""
+    group: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, event: Binary, unknown: Flags | None, flagged: Flags | None, threshold: float) -> Sorted:
+    def of(
+        cls,
+        event: Binary,
+        unknown: Flags | None,
+        flagged: Flags | None,
+        threshold: float,
+        *,
+        silent: tuple[Flags, Flags] | None = None,
+        groups: NDArray[Any] | None = None,
+    ) -> Sorted:
         prob = event.prob.astype(np.float64)
         none = np.zeros(len(prob), bool)
         columns = (none if flagged is None else flagged, none if unknown is None else unknown, event.true == 1)
         order = np.lexsort((*columns, prob))
         flags = [column[order] for column in columns]
-        return cls(prob=prob[order], right=flags[2], unknown=flags[1], flagged=flags[0], low=prob[order] < threshold)
+        further = (NOBODY, NOBODY) if silent is None else silent
+        return cls(
+            prob=prob[order],
+            right=flags[2],
+            unknown=flags[1],
+            flagged=flags[0],
+            low=prob[order] < threshold,
+            silent_unknown=further[0],
+            silent_flagged=further[1],
+            group=None if groups is None else np.unique(groups, return_inverse=True)[1].ravel()[order].astype(np.int64),
+        )
+
+    def repeats(self, influence: Floats) -> float:
+        """How many times larger the variance of a mean is than if every record stood for itself."""
+        if self.group is None:
+            return 1.0
+        centred = influence - influence.mean()
+        alone = float((centred**2).sum())
+        sums = np.bincount(self.group, weights=centred)
+        return float((sums**2).sum()) * len(sums) / (len(sums) - 1) / alone if alone > 0 and len(sums) > 1 else 1.0
 
     @property
     def kind(self) -> NDArray[np.int64]:
@@ -168,22 +203,23 @@ def drawn_metrics(records: Sorted, plan: Plan) -> dict[str, Floats]:
     tables = {
         bins: _tables(np.stack([answer[0][place] for answer in answers]), bins) for place, bins in enumerate(layouts)
     }
-    made = _metrics(tables[plan.ers_bins], tables[plan.bins], plan)
+    made = _metrics(records, tables[plan.ers_bins], tables[plan.bins], plan)
     if by_mass:
         made["onto.ece"], made["onto.mce"] = np.array([answer[1] for answer in answers]).T
         made["onto.ors"] = _ors(made["onto.ece"], made["onto.u_recall"], plan)
     return made
 
 
-def _metrics(ers: Tables, onto: Tables, plan: Plan) -> dict[str, Floats]:
+def _metrics(records: Sorted, ers: Tables, onto: Tables, plan: Plan) -> dict[str, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
-        wrong, unknown = ers.rows(right=False), onto.rows(unknown=True)
+        wrong, unknown = ers.rows(right=False), onto.rows(unknown=True) + records.silent_unknown.sum()
         recall = np.where(wrong > 0, 100 * ers.rows(right=False, low=True) / wrong, 100.0)
         ers_ece, _ = _errors(ers.size, ers.right, ers.said)
         sums = onto.size, onto.right, onto.said
         joined = [_joined_errors(*(column[r] for column in sums)) for r in range(len(onto.count))]
         ece, mce = np.array(joined).T if plan.strategy == "adaptive" else _errors(*sums)
-        detected = onto.rows(unknown=True, flagged=True) / unknown
+        silent = (records.silent_unknown & records.silent_flagged).sum()
+        detected = (onto.rows(unknown=True, flagged=True) + silent) / unknown
         return {
             "ers.ece": ers_ece,
             "ers.ers_raw": 200 * ers_ece + 0.5 * (100 - recall) + plan.ers_modifier,
@@ -242,7 +278,7 @@ def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str
     """An interval for each of these values that has one; names as in `drawn_metrics`."""
     if plan.how == "none":
         return {}
-    if plan.how == "bootstrap":
+    if plan.how == "bootstrap" and records.group is None:
         found = drawn_metrics(records, plan)
         word = f"basic bootstrap, {plan.draws:,} draws of the sorted records, seed {plan.seed}"
         spans = {}
@@ -251,7 +287,7 @@ def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str
             if name in values and name != "onto.mce" and len(defined) > 1:
                 spans[name] = ends(values[name], defined, plan.level, "basic")
     else:
-        word = DELTA
+        word = DELTA if records.group is None else f"{DELTA}, by groups"
         spans = _delta(records, values, plan)
     made = {
         name: Interval(low=limited(low, name), high=limited(high, name), level=plan.level, method=word)
@@ -306,12 +342,15 @@ def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, t
     onto = _influence(gap, index, plan.bins)
     influences["onto.ece"] = onto
     if "onto.u_recall" in values and records.unknown.any():
-        found = (records.flagged - values["onto.u_recall"]) * records.unknown / records.unknown.mean()
+        share = (records.unknown.sum() + records.silent_unknown.sum()) / len(records.unknown)
+        found = (records.flagged - values["onto.u_recall"]) * records.unknown / share
         slope = 0.0 if values.get("onto.ece", 0.0) >= 0.3 else plan.weights[0] / 0.3
         influences["onto.ors"] = 100 * (slope * onto - plan.weights[1] * found)
-    deviations = {name: float(drawn.std()) for name, drawn in influences.items()}
+    deviations = {name: float(drawn.std()) * math.sqrt(records.repeats(drawn)) for name, drawn in influences.items()}
     event = Binary(records.right.astype(np.uint8), records.prob)
-    deviations |= ErsSums.of(event, bins=plan.ers_bins, threshold=plan.ers_threshold).deviations
+    sums = ErsSums.of(event, bins=plan.ers_bins, threshold=plan.ers_threshold)
+    inflation = math.sqrt(records.repeats(gap))
+    deviations |= {name: inflation * deviation for name, deviation in sums.deviations.items()}
     return normal_ends(values, deviations, len(gap), plan.level)
 
 
@@ -335,7 +374,7 @@ def _influence(gap: Floats, index: NDArray[Any], bins: int) -> Floats:
     return np.asarray(sign[index] * gap)
 
 
-def share_interval(hits: int, total: int, level: float) -> Interval | None:
+def share_interval(hits: float, total: float, level: float) -> Interval | None:
     """Clopper and Pearson's exact interval of a share; None of nothing."""
     if total == 0:
         return None

@@ -134,7 +134,7 @@ class Ordered(_Keeps):
 class OrderedAnswers(Ordered):
     """Answers sorted by the confidence in them, then by whether they are right."""
 
-    reading: ClassVar[Reading] = "event"
+    reading: ClassVar[Reading] = "answer"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def rightness(view: View) -> NDArray[np.float64]:
 @metric(
     title="Accuracy",
     family="selective",
-    reads=MeanOf(rightness, "event"),
+    reads=MeanOf(rightness, "answer"),
     range=(0.0, 1.0),
     direction="higher",
     equation=r"a=\frac1N\sum_iy_i",

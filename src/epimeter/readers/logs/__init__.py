@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,108 +18,50 @@ import numpy as np
 from epimeter.errors import ReadError
 from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Unit
+from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.rows import Rows
 from epimeter.readers.logs.sources import agreement, choose
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
-__all__ = ["Answers", "LogOptions", "is_log", "read_log"]
+__all__ = ["Answers", "LogOptions", "is_log", "log_table", "read_log"]
 
 Source = str | os.PathLike[str]
+SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson", ".parquet")
+"""Files of a folder that are looked into."""
 FIRST = ("id", "question", "epoch", "confidence", "correct", "why", "answer", "expected")
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The answers of one or more logs.
-
-    Attributes
-    ----------
-    rows
-        An Arrow table, one row an answer: id, question, epoch, confidence, correct, why (there is neither), answer, expected,
-        unknown, detected, model, task, timestamp, option_probabilities, every `metadata.NAME`.
-    source
-        The log's name, or how many there are.
-    confidence_source
-        Where the confidence comes from, in the words of `LogOptions.confidence`.
-    notes
-        What a report should say.
-    """
-
-    rows: Any
-    source: str
-    confidence_source: str
-    notes: tuple[str, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """All answers, the unusable too."""
-        return int(self.rows.num_rows)
-
-    def table(self) -> Table:
-        """The answers that have a confidence and an outcome, as the other readers give them."""
-        rows = self.rows
-        correct = _floats(rows, "correct")
-        confidence = _floats(rows, "confidence")
-        usable = ~np.isnan(correct) & ~np.isnan(confidence)
-        declined = _flags(rows, "detected")
-        kept = np.flatnonzero(usable)
-        if not len(kept):
-            raise ReadError(f"{self.source} has no answer with both a confidence and an outcome")
-        column = {name: rows.column(name).to_numpy(zero_copy_only=False)[kept] for name in ("question", "id")}
-        unknown = _flags(rows, "unknown")
-        times = None
-        if "timestamp" in rows.column_names and rows.column("timestamp").null_count == 0:
-            times = rows.column("timestamp").cast("timestamp[us]").to_numpy()[kept].astype("datetime64[us]")
-        return Table(
-            source=self.source,
-            kind="answer",
-            label=correct[kept].astype(np.uint8),
-            confidence=confidence[kept],
-            group=column["question"].astype(object),
-            id=column["id"].astype(object),
-            unknown=None if unknown is None else unknown[kept],
-            detected=None if declined is None or unknown is None else declined[kept],
-            timestamp=times,
-            roles={"confidence": self.confidence_source, "label": "correct", "group": "question", "id": "id"},
-            unlabelled=int(np.count_nonzero(np.isnan(correct))),
-            rows=kept.astype(np.int64),
-            metadata=dict(self.facts),
-            confidence_source=self.confidence_source,
-            notes=self.notes,
-        )
-
-    def slices(self, by: str) -> dict[str, Answers]:
-        """The answers parted by a column: `metadata.subject`, `model`, `task`."""
-        import pyarrow.compute as pc
-
-        names = self.rows.column_names
-        name = by if by in names else f"metadata.{by}" if f"metadata.{by}" in names else None
-        if name is None:
-            known = [n for n in names if n.startswith("metadata.") or n in ("model", "task", "epoch")]
-            raise ReadError(
-                f"{self.source} has no {shown(by)} to part its answers by; it has {listed(known)}", field="by"
-            )
-        column = self.rows.column(name).cast("string")
-        values = sorted(column.unique().to_pylist(), key=lambda value: (value is None, value or ""))
-        made = {}
-        for value in values:
-            mask = pc.is_null(column) if value is None else pc.equal(column, value)
-            made["(none)" if value is None else value] = replace(self, rows=self.rows.filter(mask))
-        return made
-
-
 def is_log(source: Any) -> bool:
-    """Whether a path is an evaluation log, by its content."""
+    """Whether a path is an evaluation log, a folder with some, or a list of such paths; by their content."""
+    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+        return any(is_log(path) for path in source)
     if not isinstance(source, str | os.PathLike):
         return False
     path = os.fsdecode(source)
+    if os.path.isdir(path):
+        return any(_holds_answers(file) for file in sorted(Path(path).rglob("*")) if file.suffix.lower() in SUFFIXES)
     if path == "-" or not os.path.isfile(path):
         return False
     with opened(path) as stream:
         return recognised(stream) is not None
+
+
+def _holds_answers(file: Path) -> bool:
+    """Whether a file of a folder is a log; summaries and damaged files in it are passed over here."""
+    try:
+        return is_log(str(file))
+    except ReadError:
+        return False
+
+
+def log_table(source: Any, columns: Any) -> Table:
+    """Logs as a table, read as a `Choice` or a mapping of roles to columns says."""
+    answers = read_log(source, options=getattr(columns, "log", None))
+    if getattr(columns, "kind", None) == "classes":
+        return answers.matrix()
+    return answers.table(getattr(columns, "columns", columns))
 
 
 def read_log(
@@ -198,7 +139,7 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
     table = rows.table()
     source = runs[0].source if len(runs) == 1 else f"{len(runs)} logs"
     table = _told_apart(table, runs, source)
-    correct = _floats(table, "correct")
+    correct = floats(table, "correct")
     part = np.flatnonzero(~np.isnan(correct) & (correct != 0) & (correct != 1))
     if len(part):
         raise ReadError(
@@ -209,18 +150,18 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
             count=len(part),
         )
     usable = ~np.isnan(correct)
-    declined = _flags(table, "declined")
+    declined = flags(table, "declined")
     assert declined is not None
     questions = table.column("question").to_pylist()
     finished = np.array([why not in ("error", "limit", "cancelled") for why in table.column("why").to_pylist()])
     sources = {
-        name.removeprefix("source:"): _floats(table, name) for name in table.column_names if name.startswith("source:")
+        name.removeprefix("source:"): floats(table, name) for name in table.column_names if name.startswith("source:")
     }
     if len(set(questions)) < len(questions) and "agreement" not in sources:
         sources["agreement"] = agreement(questions, table.column("answer").to_pylist(), finished, declined)
     if not usable.any():
         raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
-    taken = choose(sources, usable, _floats(table, "length"), options, source)
+    taken = choose(sources, usable, floats(table, "length"), options, source)
     confidence = np.where(usable, taken.values, np.nan)
     notes = [*taken.notes, *_notes(table, rows, runs, taken.name, confidence, correct, options)]
     drop = [name for name in table.column_names if name.startswith("source:") or name in ("run", "length", "declined")]
@@ -339,7 +280,7 @@ def _notes(
         if rows.statements["bare"]:
             notes.append(f"{rows.statements['bare']:,} stated confidences have no unit; their size tells the scale")
     if name in ("choice_logprob", "answer_token") and "outside_options" in table.column_names:
-        outside = _floats(table, "outside_options")
+        outside = floats(table, "outside_options")
         notes.append(
             f"probability outside the options: {np.nanmean(outside):.4f} on average, {np.nanmax(outside):.4f} at most"
         )
@@ -353,16 +294,3 @@ def _notes(
         notes += [prefix + note for note in run.notes]
         notes += [f"{prefix}{count:,} times: {what}" for what, count in run.counts.items() if count]
     return notes
-
-
-def _floats(table: Any, name: str) -> Any:
-    if name not in table.column_names:
-        return np.full(table.num_rows, np.nan)
-    return table.column(name).cast("float64").to_numpy(zero_copy_only=False).astype(np.float64)
-
-
-def _flags(table: Any, name: str) -> Any:
-    """A column of yes and no; None where it is missing or has gaps."""
-    if name not in table.column_names or table.column(name).null_count:
-        return None
-    return table.column(name).to_numpy(zero_copy_only=False).astype(bool)

@@ -20,7 +20,8 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     """The responses, one answer each, graded by the key."""
     if options.key is None:
         raise ReadError(
-            f"{run.source} holds responses without grades; name the file of right answers with --key", field="key"
+            f"{run.source} holds responses without grades; name the file of right answers with --answer-key",
+            field="key",
         )
     key = key_of(options.key)
     letters = _letters(key)
