@@ -306,7 +306,9 @@ def _worst_gap(records: Sorted, value: float, plan: Plan) -> Interval:
     if plan.strategy != "adaptive":
         binning = "mass" if plan.strategy == "equal_mass" else "width"
         right = records.right.astype(np.uint8)
-        found = interval("mce", right, records.prob, level=plan.level, bins=plan.bins, binning=binning)
+        found = interval(
+            "mce", right, records.prob, level=plan.level, bins=plan.bins, binning=binning, groups=records.group
+        )
         return Interval(low=found.low, high=found.high, level=found.level, method=found.method)
     index = _onto_index(records, plan)
     gap = records.right - records.prob
