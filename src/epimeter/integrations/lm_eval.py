@@ -6,10 +6,11 @@
 
 and in a task
 
-    process_results: !function utils.process_results      # utils.py: from epimeter.integrations.lm_eval import process_results
+    process_results: !function utils.process_results      # utils.py: process_results = processing("ece", "auroc")
     metric_list:
       - {metric: acc, aggregation: mean, higher_is_better: true}
       - {metric: epimeter_ece, aggregation: epimeter_ece, higher_is_better: false}
+      - {metric: epimeter_auroc, aggregation: epimeter_auroc, higher_is_better: true}
 
 Nothing of the harness is replaced: the names begin with `epimeter_`, and registering twice changes nothing.
 """
@@ -61,21 +62,25 @@ def _as_it_is(items: Any) -> Any:
     return items
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The `acc` of a multiple-choice document, and its confidence and outcome for each of the headline metrics.
+def processing(*names: str) -> Callable[[Mapping[str, Any], Sequence[Any]], dict[str, Any]]:
+    """A task's `process_results`: `acc`, and confidence with outcome for each of these metrics, which the task must list.
 
-    The right choice is the document's `answer`, `label` or `gold`.
+    The right choice is the document's `answer`, `label` or `gold`; the confidence is the largest softmax share.
     """
-    shares = softmax([float(value) for value, _ in results])
-    gold = next((doc[name] for name in ("answer", "label", "gold") if name in doc), None)
-    if shares is None or gold is None:
-        return {"acc": 0.0} | dict.fromkeys((f"epimeter_{name}" for name in HEADLINES), None)
-    best = max(range(len(shares)), key=shares.__getitem__)
-    right = float(best == int(gold))
-    return {"acc": right} | dict.fromkeys((f"epimeter_{name}" for name in HEADLINES), (shares[best], right))
+    keys = [f"epimeter_{find(name).name}" for name in names]
+
+    def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+        shares = softmax([float(value) for value, _ in results])
+        gold = next((doc[name] for name in ("answer", "label", "gold") if name in doc), None)
+        if shares is None or gold is None:
+            return {"acc": 0.0} | dict.fromkeys(keys, (None, 0.0))
+        best = max(range(len(shares)), key=shares.__getitem__)
+        right = float(best == int(gold))
+        return {"acc": right} | dict.fromkeys(keys, (shares[best], right))
+
+    return process_results
 
 
-def process_generation(doc: Mapping[str, Any], results: Sequence[str], right: float) -> dict[str, Any]:
-    """The confidence that a generated text states, beside whether the caller found it right."""
-    found = stated(str(results[0]))
-    return dict.fromkeys((f"epimeter_{name}" for name in HEADLINES), (found.value, right))
+def stated_pair(text: str, right: float) -> tuple[float | None, float]:
+    """The confidence that a generated text states beside whether it is right, for a task's own `process_results`."""
+    return stated(text).value, float(right)
