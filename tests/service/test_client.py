@@ -65,7 +65,7 @@ def test_every_column_arrives(client, tenant):
     }
     by_hand = tenant.post("/v1/evaluate", json=ground.body(made)).json()
     columns = {("classes" if name == "class" else name): column for name, column in made.items()}
-    found = client.evaluate(**columns, model_id="m", dataset_id="d-1")
+    found = client.evaluate(**columns, model_id="m", dataset_id="6f1c2a34-9d0e-4b57-8a61-0c9f3e7d2b15")
     assert found.dataset.digest == by_hand["dataset"]["digest"]
     assert found.dataset.ground_truth == {"human": 500, "reference": 500} == by_hand["dataset"]["ground_truth"]
     assert found.dataset.largest_share == 0.25 and found.onto_42001.u_recall == by_hand["onto_42001"]["u_recall"]

@@ -36,7 +36,7 @@ def test_the_printed_example_of_the_standard_has_the_printed_numbers(tenant):
 
 
 def test_a_system_that_earns_no_level_fails_and_has_no_next_evaluation(tenant):
-    made = ground.columns(1000, over=0.6)
+    made = ground.columns(1000, over=0.35)
     found = tenant.post(PATH, json=ground.body(made, domain="medical")).json()
     assert found["compliance"] == {"level": "NONE", "status": "FAIL", "next_evaluation": None}
     assert found["metrics"]["ers"] == 100

@@ -1,47 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns into the answer of an evaluation: the numbers of ERS, what the data allow, the report.
+"""An evaluation after the standards as it is answered: the same protocol as the command's, in the words of the API.
 
 Nothing here knows who asked: the same rows give the same bytes to every tier (ERS 8.2). Numbers are rounded to nine
-decimals, as in a certificate, and score and level are those of the rounded numbers.
+decimals, as in a certificate, and score and level are those of the rounded numbers. Nothing is judged here: requirements,
+levels and cautions are those of `standards`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-import numpy as np
 
 from epimeter import __version__
-from epimeter.errors import UndefinedMetricError
 from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
-from epimeter.readers.digest import SCHEME
+from epimeter.readers.digest import SCHEME, WHOLE_SCHEME
 from epimeter.report import evaluate
 from epimeter.service.bodies import encoded
 from epimeter.service.schemas import Compliance, DatasetReport, Facts, Metrics, OntoReport, Period
 from epimeter.standards.bands import RISK, risk_index
+from epimeter.standards.declaration import Declaration, declaration
 from epimeter.standards.ers import (
-    LARGEST_SHARE,
     LEVEL_NAMES,
-    MINIMUM_BINS,
-    MINIMUM_DAYS,
-    MINIMUM_ROWS,
     DatasetCheck,
     ers_dataset_check,
-    ers_evaluate,
     ers_level,
     ers_next_evaluation,
     ers_score,
     wrong_answers,
 )
 from epimeter.standards.ers_sums import THRESHOLD
-from epimeter.standards.onto42001 import FROM_ERS, onto_evaluate
-from epimeter.standards.onto42001 import LEVEL_NAMES as ONTO_LEVELS
+from epimeter.standards.evaluated import StandardsEvaluation
+from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import Records
+from epimeter.standards.requirement import lacking_sentences
+from epimeter.standards.resampling import Wanted
 from epimeter.summaries.travel import to_bytes
-
-MUCH_UNLABELLED = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,35 +60,67 @@ class Assessed:
         return not self.obstacles
 
 
-def assess(given: Records, facts: Facts, at: datetime) -> Assessed:
-    """Evaluate records of one system."""
-    event = given.answer
+def after_standards(
+    given: Records,
+    facts: Facts,
+    at: datetime,
+    *,
+    interval: Wanted = "none",
+    organization: str = "",
+    passport: bool = False,
+) -> StandardsEvaluation:
+    """The evaluation after ONTO-ERS and, where the records say which inputs were unknown, ONTO 42001."""
+    told = Declaration() if facts.declaration is None else declaration(facts.declaration)
+    return evaluate_standards(
+        given,
+        standard="ers" if given.unknown is None else "both",
+        domain=facts.domain,
+        onto_domain=facts.onto_domain,
+        date=at.date(),
+        declaration=told.updated(
+            organization=organization, system_id=facts.model_id, model_version=facts.model_version or ""
+        ),
+        strategy=facts.strategy,
+        interval=interval,
+        passport=passport,
+    )
+
+
+def assess(given: Records, facts: Facts, at: datetime, *, repeated: str | None = None) -> Assessed:
+    """Evaluate records of one system; `repeated` is an id that stands in two of them."""
+    answers = given.answer
     report = evaluate(given.given.true, given.given.prob, metrics=facts.metrics, source={"name": facts.model_id})
-    found = ers_evaluate(event.true, event.prob, domain=facts.domain)
+    made = after_standards(given, facts, at)
+    assert made.ers is not None
     days = None if given.period is None else given.period.days
-    check = ers_dataset_check(event.true, event.prob, days=days, classes=given.classes)
-    ece, recall = rounded(found.ece), rounded(found.u_recall)
+    check = ers_dataset_check(answers.true, answers.prob, days=days, classes=given.classes)
+    ece, recall = rounded(made.ers.ece), rounded(made.ers.u_recall)
     score = ers_score(ece, recall, facts.domain)
-    level = LEVEL_NAMES[ers_level(ece, recall, score)]
-    wrong, unsure = wrong_answers(event, THRESHOLD)
-    lacking = _lacking(given, check)
+    lacking = lacking_sentences(made.requirements)
+    twice = (
+        ()
+        if repeated is None
+        else (f"id must be unique, so that a record can be named; {repeated[:60]!r} stands twice",)
+    )
+    level = LEVEL_NAMES[0 if lacking else ers_level(ece, recall, score)]
+    wrong, unsure = wrong_answers(answers, THRESHOLD)
     recipe = ers_ece.reads
     assert recipe is not None
     return Assessed(
         metrics=Metrics(ece, recall, score),
         compliance=Compliance(
-            "NONE" if lacking else level,  # type: ignore[arg-type]
+            level,  # type: ignore[arg-type]
             "INSUFFICIENT_DATA" if lacking else "FAIL" if level == "NONE" else "PASS",
-            None if lacking else ers_next_evaluation(at, level),
+            ers_next_evaluation(at, level),
         ),
-        accuracy=rounded(found.accuracy),
+        accuracy=rounded(made.ers.accuracy),
         risk=RISK[risk_index(score)].name,
         dataset=_dataset(given, check),
-        onto=_onto(given, facts.domain),
-        obstacles=lacking or (("the limits of no level are met",) if level == "NONE" else ()),
-        notes=_notes(given, check),
+        onto=_onto(made),
+        obstacles=(*(lacking or (("the limits of no level are met",) if level == "NONE" else ())), *twice),
+        notes=(*given.notes, *made.cautions),
         report=encoded(report.to_dict()),
-        totals=to_bytes(recipe.summarise(event.read_as(recipe.reading))),
+        totals=to_bytes(recipe.summarise(answers.read_as(recipe.reading))),
         wrong=wrong,
         wrong_unsure=unsure,
     )
@@ -110,6 +135,7 @@ def _dataset(given: Records, check: DatasetCheck) -> DatasetReport:
     period = given.period
     return DatasetReport(
         digest=f"{SCHEME}:sha-256:{given.digest}",
+        whole_digest=f"{WHOLE_SCHEME}:sha-256:{given.whole_digest}",
         sample_size=check.sample_size,
         unlabelled=given.unlabelled,
         covered_bins=check.covered_bins,
@@ -123,50 +149,26 @@ def _dataset(given: Records, check: DatasetCheck) -> DatasetReport:
     )
 
 
-def _lacking(given: Records, check: DatasetCheck) -> tuple[str, ...]:
-    """Which requirements of ERS 3.1 the data miss, one sentence each (C-11, C-12, C-49)."""
-    span = "without timestamps it cannot be shown" if given.period is None else f"they span {given.period.days:.2f}"
-    held = (
-        (check.sample_size_ok, f"{MINIMUM_ROWS:,} predictions are needed; there are {check.sample_size:,} (ERS-3.1-a)"),
-        (
-            given.classes is None or check.balance_ok,
-            f"no class may hold more than {LARGEST_SHARE:.0%}; one holds {check.largest_share:.1%} (ERS-3.1-b)",
-        ),
-        (check.coverage_ok, f"{MINIMUM_BINS} of 10 bins must be covered; {check.covered_bins} are (ERS-3.1-c)"),
-        (check.span_ok, f"{MINIMUM_DAYS} days of data are needed; {span} (ERS-3.1-d)"),
-    )
-    return tuple(sentence for holds, sentence in held if not holds)
-
-
-def _notes(given: Records, check: DatasetCheck) -> tuple[str, ...]:
-    notes = list(given.notes)
-    total = given.unlabelled + given.n_rows
-    if given.unlabelled > MUCH_UNLABELLED * total:
-        notes.append(f"{given.unlabelled / total:.0%} of the records have no ground truth: what is known may be biased")
-    if given.classes is None and not check.balance_ok:
-        notes.append(f"{check.largest_share:.1%} of the records have the same outcome (ERS-3.1-b)")
-    return tuple(notes)
-
-
-def _onto(given: Records, domain: str) -> OntoReport | None:
-    """The numbers of ONTO 42001, where the records say which inputs were unknown and some were."""
-    if given.unknown is None:
-        return None
-    event = given.answer
-    extra: dict[str, Any] = {} if given.detected is None else {"detected": given.detected.astype(np.uint8)}
-    try:
-        found = onto_evaluate(event.true, event.prob, given.unknown.astype(np.uint8), domain=FROM_ERS[domain], **extra)
-    except UndefinedMetricError:
+def _onto(made: StandardsEvaluation) -> OntoReport | None:
+    """The numbers of ONTO 42001 and the level that may be claimed, where there were unknown inputs to tell it by."""
+    found, claimed = made.onto, made.claim
+    if found is None or claimed is None:
         return None
     return OntoReport(
-        domain=FROM_ERS[domain],
+        domain=found.domain,
         ece=rounded(found.ece),
         mce=rounded(found.mce),
         u_recall=rounded(found.u_recall),
         false_alarm_rate=rounded(found.false_alarm_rate),
         ors=rounded(found.ors),
         risk=found.risk,
-        level=ONTO_LEVELS[found.level_index],
+        level=claimed.level,
+        assessed=claimed.assessed,
+        measured_level=claimed.measured_level,
+        tier=claimed.tier,
+        missing=claimed.missing,
+        declared=claimed.declared,
+        statement=made.statement or "",
     )
 
 

@@ -72,6 +72,18 @@ def to_records(columns: Columns, now: datetime) -> Records:
         raise _worded(fault, columns, places) from None
 
 
+def repeated_id(columns: Columns) -> str | None:
+    """An id that stands in two records, if one does: then no single record can be named."""
+    if columns.id is None:
+        return None
+    seen: set[str] = set()
+    for name in columns.id[columns.correct != 2].tolist():
+        if name is not None and name in seen:
+            return str(name)
+        seen.add(name)
+    return None
+
+
 def to_table(columns: Columns, source: str) -> Table:
     """The labelled rows as a reader's table, for the functions that certify one."""
     keep = columns.correct != 2

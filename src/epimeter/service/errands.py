@@ -14,16 +14,14 @@ import msgspec
 from epimeter.card import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
 from epimeter.passport import canonical, passport, pdf
-from epimeter.service.assessment import Assessed, assess
+from epimeter.service.assessment import Assessed, after_standards, assess
 from epimeter.service.bodies import Body, unpacked
-from epimeter.service.columns import Columns, to_records, to_table
+from epimeter.service.columns import Columns, repeated_id, to_records, to_table
 from epimeter.service.kept_rows import pack, unpacked_columns
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.problems import Problem, as_problem
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import MIB, Settings
-from epimeter.standards.declaration import Declaration
-from epimeter.standards.evaluation import evaluate_standards
 from epimeter.store.moments import moment
 from epimeter.trust.assessing import assess as assess_table
 from epimeter.trust.certificate import Assessment
@@ -149,7 +147,7 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
         if isinstance(errand, MeasureRows):
             at = moment(errand.at)
-            return Measured(assess(to_records(columns, at), errand.facts, at))
+            return Measured(assess(to_records(columns, at), errand.facts, at, repeated=repeated_id(columns)))
         if isinstance(errand, WritePassport):
             return Document(_passport(errand, columns))
         table = to_table(columns, errand.source)
@@ -179,7 +177,7 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
     given = to_records(columns, at)
     seconds = reckoned(facts, columns.n_rows, settings.job_time)
     few = columns.n_rows <= settings.rows_at_once and seconds <= settings.request_time
-    found = assess(given, facts, at) if few else None
+    found = assess(given, facts, at, repeated=repeated_id(columns)) if few else None
     keep = found is None or found.certifiable
     if keep:
         pack(columns, kept)
@@ -206,16 +204,8 @@ def reckoned(facts: Facts, n_rows: int, most: float) -> float:
 
 def _passport(errand: WritePassport, columns: Columns) -> bytes:
     facts, at = errand.facts, moment(errand.at)
-    version = facts.model_version or ""
-    told = Declaration(organization=errand.organization, system_id=facts.model_id, model_version=version)
-    found = evaluate_standards(
-        to_records(columns, at),
-        standard="ers",
-        domain=facts.domain,
-        date=at.date(),
-        declaration=told,
-        source={"name": errand.source},
-    )
+    given = to_records(columns, at)
+    found = after_standards(given, facts, at, interval="auto", organization=errand.organization, passport=True)
     made = passport(found.to_dict() | {"report": msgspec.json.decode(errand.report)})
     if errand.form == "application/json":
         return canonical(made)

@@ -56,14 +56,7 @@ def from_document(raw: bytes, settings: Settings) -> Columns:
         inner, outer = _parted(raw, _columns_begin, b"}")
         made, single = _of_columns(columns, inner)
     refuse_repeated_keys(outer if single else raw, settings.max_json)
-    made.facts = Facts(
-        model_id=found.model_id,
-        domain=found.domain,
-        model_version=found.model_version,
-        dataset_id=found.dataset_id,
-        metrics=None if found.metrics is None else tuple(found.metrics),
-        preregistration=found.preregistration,
-    )
+    made.facts = Facts.of(found)
     return made
 
 

@@ -32,7 +32,7 @@ from epimeter.standards.method import compared, method_reference, methodology, s
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation, igr, onto_evaluate
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import Records
-from epimeter.standards.requirement import Requirement, requirements_of
+from epimeter.standards.requirement import Requirement, lacking_sentences, requirements_of
 from epimeter.standards.resampling import Plan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
@@ -241,10 +241,9 @@ def _unclaimed(plan: Plan, requirements: Sequence[Requirement], chosen: Sequence
     nearly every system is calibrated, with the threshold 1 every wrong answer was unsure.
     """
     made: dict[str, str] = {}
-    lacking = [one for one in requirements if one.blocks and not one.passed]
+    lacking = lacking_sentences(requirements)
     if "ers" in chosen and lacking:
-        needs = "; ".join(f"{one.title} must be {one.needed}, not {one.figure} ({one.id})" for one in lacking)
-        made["ers"] = f"the data do not meet ERS 3.1: {needs}"
+        made["ers"] = f"the data do not meet ERS 3.1: {'; '.join(lacking)}"
     elif "ers" in chosen and (plan.ers_bins, plan.ers_threshold) != (10, 0.7):
         made["ers"] = (
             f"a level of ONTO-ERS needs its ten bins and its threshold 0.7; these are {plan.ers_bins} and "

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from epimeter.results import Result
@@ -48,6 +48,15 @@ def ers_requirements(
         Requirement(id="ERS-3.1-d", title="Span of production data", figure=days,
                     needed=f"at least {ers.MINIMUM_DAYS} days", passed=bool(check.span_ok), blocks=True),
     )  # fmt: skip
+
+
+def lacking_sentences(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """Which requirements stand in the way of a level and of a certificate, one sentence each (C-14, C-49)."""
+    return tuple(
+        f"{one.title} must be {one.needed}, not {one.figure} ({one.id})"
+        for one in requirements
+        if one.blocks and not one.passed
+    )
 
 
 def requirements_of(

@@ -18,7 +18,7 @@ from epimeter.standards.digests import code_digest
 from epimeter.standards.ers import DELTA, ers_dataset_check, ers_raw
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import records_of
-from epimeter.standards.requirement import Requirement, ers_requirements
+from epimeter.standards.requirement import Requirement, ers_requirements, lacking_sentences
 from epimeter.standards.resampling import limited, normal_ends, share_interval
 from epimeter.trust.canonical import from_moment
 from epimeter.trust.certificate import CONFIGURATION, Assessment, rounded
@@ -136,11 +136,7 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
 
 def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment:
     """The assessment with what stands in the way of a certificate (C-14)."""
-    lacking = [
-        f"{one.title} must be {one.needed}, not {one.figure} ({one.id})"
-        for one in requirements
-        if one.blocks and not one.passed
-    ]
+    lacking = lacking_sentences(requirements)
     obstacles = list(lacking)
     if made.recalibrated_by is not None and " " in made.recalibrated_by:
         obstacles.append(
@@ -149,7 +145,7 @@ def _judged(made: Assessment, requirements: Iterable[Requirement]) -> Assessment
         )
     if made.level == "NONE":
         obstacles.append(f"the limits of no level are met (ECE {made.ece}, U-Recall {made.u_recall}, ERS {made.ers})")
-    return replace(made, lacking=tuple(lacking), obstacles=tuple(obstacles))
+    return replace(made, lacking=lacking, obstacles=tuple(obstacles))
 
 
 def _ends(span: Interval | None) -> tuple[float, float] | None:

@@ -78,6 +78,9 @@ async def evaluate(
     dataset_id: Annotated[str | None, Query(max_length=200)] = None,
     metrics: Annotated[str | None, Query(max_length=2000, description="Names, separated by commas.")] = None,
     preregistration: Annotated[str | None, Query(max_length=200)] = None,
+    onto_domain: Annotated[str | None, Query(max_length=40, description="Domain of ONTO 42001.")] = None,
+    strategy: Annotated[str | None, Query(max_length=40, description="Binning strategy of ONTO 42001.")] = None,
+    declaration: Annotated[str | None, Query(max_length=8000, description="The declaration, as JSON.")] = None,
 ) -> Response:
     state = request.app.state
     kind, packing = media_type(request), encoding_of(request)
@@ -92,6 +95,9 @@ async def evaluate(
         "dataset_id": dataset_id,
         "metrics": None if metrics is None else [name.strip() for name in metrics.split(",")],
         "preregistration": preregistration,
+        "onto_domain": onto_domain,
+        "strategy": strategy,
+        "declaration": None if declaration is None else _declared(declaration),
     }
     given = {name: value for name, value in said.items() if value is not None}
     facts = None if kind == JSON else _facts(given)
@@ -115,20 +121,21 @@ async def evaluate(
     return made
 
 
+def _declared(text: str) -> Any:
+    """A declaration that came in the query."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as fault:
+        raise Problem("invalid", f"/query/declaration: it must be JSON; {fault}") from None
+
+
 def _facts(given: dict[str, Any]) -> Facts:
     """What the query says of the rows, held to the same rules as in a JSON body."""
     try:
         found = msgspec.convert(given, EvaluateRequest)
     except msgspec.ValidationError as fault:
         raise invalid(fault, "/query") from None
-    return Facts(
-        model_id=found.model_id,
-        domain=found.domain,
-        model_version=found.model_version,
-        dataset_id=found.dataset_id,
-        metrics=None if found.metrics is None else tuple(found.metrics),
-        preregistration=found.preregistration,
-    )
+    return Facts.of(found)
 
 
 def _refuse_used_up(request: Request, caller: Known) -> None:

@@ -39,6 +39,9 @@ class DatasetReport(Struct, frozen=True, kw_only=True):
     """The data: what they are, and whether they suffice for a certificate (ERS 3.1)."""
 
     digest: str
+    """`epi-col-v1` over confidence, outcome, unknown and detected, as in a certificate."""
+    whole_digest: str
+    """`epi-col-v2` over every column that a verdict uses."""
     sample_size: int
     unlabelled: int
     covered_bins: int
@@ -52,16 +55,36 @@ class DatasetReport(Struct, frozen=True, kw_only=True):
 
 
 class OntoReport(Struct, frozen=True, kw_only=True):
-    """The numbers of ONTO 42001, where the records say which inputs were unknown."""
+    """The numbers of ONTO 42001, where the records say which inputs were unknown, and the level that may be claimed."""
 
     domain: str
+    """Domain of ONTO 42001."""
     ece: float
+    """Expected calibration error over the bins of the strategy."""
     mce: float
+    """Largest gap of a bin."""
     u_recall: float
+    """Of the inputs that were unknown, the share that the system flagged."""
     false_alarm_rate: float
+    """Of the inputs that were known, the share that it flagged."""
     ors: float
+    """Composite score from 0 to 100: calibration error, missed unknowns, stakes of the domain."""
     risk: str
+    """Class of the score; it has no part in the level."""
     level: str
+    """The level that may be claimed: by the numbers, and by what is documented, kept and declared."""
+    assessed: str | None
+    """`self-assessed` where the level rests on what the operator declares."""
+    measured_level: str
+    """The level that the numbers alone meet."""
+    tier: str
+    """The governance tier of the level."""
+    missing: tuple[str, ...]
+    """What the measured level asks for beyond the numbers and does not have."""
+    declared: tuple[str, ...]
+    """What the level rests on that only the operator says."""
+    statement: str
+    """The conformance statement (42001-8.3)."""
 
 
 class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from epimeter.service.schemas.words import Domain, Identifier, Moment, Source
+from epimeter.service.schemas.words import Domain, Identifier, Moment, OntoDomain, Source, Strategy, Uuid
 
 
 class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
@@ -46,11 +46,18 @@ class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     model_id: Identifier
     domain: Domain = "general"
     model_version: Identifier | None = None
-    dataset_id: Identifier | None = None
+    dataset_id: Uuid | None = None
+    """A UUID (ERS 3.1)."""
     created_at: Moment | None = None
     metrics: Annotated[list[Annotated[str, Meta(max_length=60)]], Meta(max_length=60)] | None = None
     """Metrics of the report; the headlines when left out."""
     preregistration: Identifier | None = None
+    onto_domain: OntoDomain | None = None
+    """Domain of ONTO 42001, where it is not the converted one."""
+    strategy: Strategy = "equal_width"
+    """How ONTO 42001 cuts its bins (5.2.3)."""
+    declaration: dict[str, dict[str, Any]] | None = None
+    """What numbers cannot say, in the tables of the command's declaration file: system, unknowns, methodology, contents, flags."""
     predictions: list[Prediction] | UnsetType = UNSET
     columns: PredictionColumns | UnsetType = UNSET
 
@@ -64,3 +71,21 @@ class Facts(Struct, frozen=True, kw_only=True):
     dataset_id: str | None = None
     metrics: tuple[str, ...] | None = None
     preregistration: str | None = None
+    onto_domain: str | None = None
+    strategy: str = "equal_width"
+    declaration: dict[str, dict[str, Any]] | None = None
+
+    @classmethod
+    def of(cls, request: EvaluateRequest) -> Facts:
+        """The facts of a request."""
+        return cls(
+            model_id=request.model_id,
+            domain=request.domain,
+            model_version=request.model_version,
+            dataset_id=request.dataset_id,
+            metrics=None if request.metrics is None else tuple(request.metrics),
+            preregistration=request.preregistration,
+            onto_domain=request.onto_domain,
+            strategy=request.strategy,
+            declaration=request.declaration,
+        )

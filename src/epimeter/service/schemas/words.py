@@ -12,6 +12,9 @@ Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/@+ -]*$")]
 Moment = Annotated[datetime, Meta(tz=True)]
 Domain = Literal["medical", "legal", "financial", "code", "general"]
+OntoDomain = Literal["healthcare", "legal", "financial", "critical_infrastructure", "general_enterprise", "consumer"]
+Strategy = Literal["equal_width", "equal_mass", "adaptive"]
+Uuid = Annotated[str, Meta(pattern="^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
 Source = Literal["human", "automated", "reference"]
 Tier = Literal["OPEN", "STANDARD", "CRITICAL"]
 Scope = Literal[
