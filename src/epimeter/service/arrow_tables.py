@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from epimeter.service.columns import Columns, refuse_many, words
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS
 from epimeter.service.settings import Settings
+
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def from_stream(body: Body, settings: Settings) -> Columns:
@@ -66,11 +69,14 @@ def parquet_table(body: Body, settings: Settings, check: Callable[[list[str]], N
 def _of_table(table: Any, settings: Settings) -> Columns:
     """An Arrow table as columns, through the readers that files go through."""
     from epimeter.readers import read as read_table
+    from epimeter.readers.forecast import Choice
 
+    # What pandas writes of an index of its own says nothing about a prediction.
+    table = table.select([name for name in table.schema.names if not _INDEX.fullmatch(name)])
     _refuse_names(table.schema.names)
     refuse_many(table.num_rows, settings)
     table.validate(full=True)
-    found = read_table(table, columns={"confidence": "confidence", "label": "correct"})
+    found = read_table(table, columns=Choice(columns={"confidence": "confidence", "label": "correct"}, kind="answer"))
     if found.zoneless is not None:
         raise ReadError(f"timestamp must have a time zone; {found.zoneless} has none", field="timestamp")
     n = table.num_rows

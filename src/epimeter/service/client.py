@@ -323,7 +323,8 @@ def _stream(columns: dict[str, Any]) -> bytes:
     arrays: dict[str, Any] = {}
     for name, column in given.items():
         made = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column)
-        arrays[name] = made.cast(types[name]) if name in types else made
+        # Times are kept to the microsecond; pandas and numpy give nanoseconds.
+        arrays[name] = made.cast(types[name], safe=name != "timestamp") if name in types else made
     table = pa.table(arrays)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

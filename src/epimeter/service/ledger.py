@@ -277,6 +277,8 @@ class Ledger:
             self._statuses = None
         if made.certificate is None:
             raise InputError(f"no certificate can be issued: {'; '.join(made.obstacles)}")
+        with self._lock:
+            self._statuses = None  # the certificate before it is superseded
         return made.certificate
 
     def issued_for(self, report: bytes) -> bytes | None:
