@@ -220,6 +220,9 @@ def test_silence_is_an_alarm(quiet, tmp_path):
     code, told = seen(quiet, "--as-of", day(30))
     sentences = [alarm["sentence"] for alarm in told["systems"][0]["alarms"]]
     assert code == 1 and sentences[0].startswith(f"No predictions have come since {day(23)}")
+    assert [a["id"] for a in seen(quiet, "--as-of", day(40))[1]["systems"][0]["alarms"]] == [
+        f"silence-predictions:quiet:{day(26)}"
+    ]
     late = stream(tmp_path / "late", days=24, delay=12)
     _, told = seen(late)
     assert "No truth has come" in told["systems"][0]["alarms"][0]["sentence"]

@@ -42,11 +42,14 @@ class Alarm:
     closed: str | None = None
     size: dict[str, Any] = field(default_factory=dict)
     acknowledged: str | bool = False
+    about: str = ""
+    """What of its kind, where a system can have several at once: predictions, truth or repeats that are missing or too many."""
 
     @property
     def id(self) -> str:
         """A name that stays the same while the episode lasts."""
-        return f"{self.kind}:{self.system}:{self.opened}"
+        kind = f"{self.kind}-{self.about}" if self.about else self.kind
+        return f"{kind}:{self.system}:{self.opened}"
 
     @property
     def open(self) -> bool:

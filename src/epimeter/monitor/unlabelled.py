@@ -96,35 +96,28 @@ def silence(found: Series, settings: Settings, as_of: str) -> list[Alarm]:
     made = []
     gaps = [between(a, b, unit) for a, b in zip(active[:-1], active[1:], strict=True)]
     usual = max(1, int(np.median(gaps))) if gaps else 1
-    if between(active[-1], as_of, unit) > 2 * usual:
-        made.append(
-            _silent(
-                found, active[-1], as_of, "No predictions have come", "Is the system switched off, or the feed broken?"
-            )
-        )
+    # Opened in the window in which it became too long: the same alarm at every later look.
+    opened = later(active[-1], unit, 2 * usual + 1)
+    if opened <= as_of:
+        advice = "Is the system switched off, or the feed broken?"
+        made.append(_silent(found, "predictions", active[-1], opened, as_of, "No predictions have come", advice))
     labelled = [found.starts[t] for t in found.labelled]
-    expected = settings.windows(settings.delay)
     last = labelled[-1] if labelled else later(active[0], unit, -1)
-    if active[-1] > last and between(last, as_of, unit) > expected + 2 * usual:
-        made.append(
-            _silent(
-                found,
-                last,
-                as_of,
-                "No truth has come for predictions made",
-                f"It is expected within {settings.delay:g} days; is its source broken?",
-            )
-        )
+    opened = later(last, unit, settings.windows(settings.delay) + 2 * usual + 1)
+    if active[-1] > last and opened <= as_of:
+        advice = f"It is expected within {settings.delay:g} days; is its source broken?"
+        made.append(_silent(found, "truth", last, opened, as_of, "No truth has come for predictions made", advice))
     made += _repeats(found)
     return made
 
 
-def _silent(found: Series, last: str, as_of: str, what: str, advice: str) -> Alarm:
+def _silent(found: Series, about: str, last: str, opened: str, as_of: str, what: str, advice: str) -> Alarm:
     return Alarm(
         kind="silence",
+        about=about,
         system=found.system,
         slices=("",),
-        opened=as_of,
+        opened=opened,
         since=(last, last, last),
         what=what,
         sure=f"counted as of {as_of}",
@@ -146,6 +139,7 @@ def _repeats(found: Series) -> list[Alarm]:
             made.append(
                 Alarm(
                     kind="silence",
+                    about="repeats",
                     system=found.system,
                     slices=("",),
                     opened=began,

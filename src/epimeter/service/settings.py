@@ -110,6 +110,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Ports that webhooks may go to, each a number or a range as 8000-8999."""
     webhook_http: bool = False
     """Whether webhooks may go over plain HTTP."""
+    smtp: str | None = None
+    """Server that takes mail: smtp+starttls://user:password@host:587, smtps://… or, without encryption, smtp://host:25."""
+    mail_from: str = "epimeter@localhost"
+    """Who mail is from."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose X-Forwarded-For is believed; by default none."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

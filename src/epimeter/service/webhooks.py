@@ -18,6 +18,7 @@ import hmac
 import http.client
 import ipaddress
 import random
+import smtplib
 import socket
 import ssl
 import threading
@@ -30,6 +31,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from epimeter.errors import InputError
+from epimeter.service import mail
 from epimeter.service.secrets import webhook_secret
 from epimeter.service.settings import Settings, SettingsError
 from epimeter.store import Store
@@ -201,7 +203,7 @@ def _hang_up(line: list[socket.socket]) -> None:
         socket.socket.shutdown(line[0], socket.SHUT_RDWR)
 
 
-def deliver_one(store: Store, pepper: bytes, guard: Guard) -> bool:
+def deliver_one(store: Store, pepper: bytes, guard: Guard, settings: Settings) -> bool:
     """Send the message that is due, if there is one."""
     with store.writing() as db:
         message = outbox.claim(db, now())
@@ -217,9 +219,13 @@ def deliver_one(store: Store, pepper: bytes, guard: Guard) -> bool:
         "webhook-signature": signature(secret, id, at // SECOND, body),
     }
     try:
-        status = send(guard, message["url"], body, headers)
-        answer = f"HTTP {status}"
-    except (OSError, http.client.HTTPException, InputError, ssl.SSLError) as fault:
+        if message["url"].startswith("mailto:"):
+            mail.send(settings, message["url"], message["event"], body, id)
+            status, answer = 250, "mail sent"
+        else:
+            status = send(guard, message["url"], body, headers)
+            answer = f"HTTP {status}"
+    except (OSError, http.client.HTTPException, InputError, ssl.SSLError, smtplib.SMTPException) as fault:
         status, answer = 0, f"{type(fault).__name__}: {fault}"[:200]
     with store.writing() as db:
         if 200 <= status < 300:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from epimeter.errors import EpimeterError
-from epimeter.service import acceptance, renewing, signal, webhooks
+from epimeter.service import acceptance, expiring, renewing, signal, webhooks
 from epimeter.service.access import Uses
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
@@ -135,7 +135,7 @@ class Crew:
 
     def post(self) -> bool:
         """Send one webhook, if one is due."""
-        return webhooks.deliver_one(self._store, self._secrets.pepper, self._guard)
+        return webhooks.deliver_one(self._store, self._secrets.pepper, self._guard, self._settings)
 
     def watch(self) -> bool:
         """Look at systems to which something came, or that have been quiet for long."""
@@ -184,4 +184,5 @@ class Crew:
         at = now()
         with self._store.writing() as db:
             idempotency.forget(db, at)
+            expiring.tell(db, at)
             evaluations.drop_old_rows(db, at - self._settings.keep_rows_days * 86_400 * SECOND)

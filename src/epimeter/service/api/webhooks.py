@@ -12,6 +12,7 @@ from epimeter.service.access import Known
 from epimeter.service.answers import answer
 from epimeter.service.bodies import read_as, small_body
 from epimeter.service.documents import documented
+from epimeter.service.mail import recipient
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import (
@@ -34,7 +35,8 @@ MOST = 20
 @area.post(
     "/v1/webhooks",
     summary="Be told of events",
-    description="Messages are signed after Standard Webhooks. The address must be on the public internet.",
+    description="Messages are signed after Standard Webhooks. The address must be on the public internet, or mailto: and an "
+    "e-mail address where the operator has set an SMTP server.",
     **documented(
         gives=NewWebhook,
         status=201,
@@ -46,8 +48,11 @@ MOST = 20
 def make(request: Request, caller: Known, raw: Raw) -> Response:
     wanted = read_as(WebhookRequest, raw)
     state = request.app.state
-    _, host, port, _ = state.guard.check(wanted.url)
-    state.guard.address(host, port)
+    if wanted.url.startswith("mailto:"):
+        host = recipient(wanted.url, state.settings).partition("@")[2]
+    else:
+        _, host, port, _ = state.guard.check(wanted.url)
+        state.guard.address(host, port)
     id, at = new_id("wh_"), now()
     with state.store.writing() as db:
         if webhooks.count(db, caller.organization) >= MOST:

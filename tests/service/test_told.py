@@ -1,0 +1,84 @@
+"""Events by mail, through a real SMTP server process; what ends soon; files for Grafana that ask for gauges there are."""
+
+import email
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from email import policy
+from pathlib import Path
+
+import pytest
+from conftest import running
+
+from epimeter.service.gauges import MOST_SYSTEMS, Gauges
+
+GRAFANA = Path(__file__).parents[2] / "deploy" / "grafana"
+SERVER = """
+import sys, time
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Mailbox
+made = Controller(Mailbox(sys.argv[1]), hostname="127.0.0.1", port=int(sys.argv[2]))
+made.start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def test_an_alarm_comes_by_mail(tmp_path):
+    box, port = tmp_path / "box", free_port()
+    words = [sys.executable, "-W", "ignore", "-c", SERVER, str(box), str(port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline() == "ready\n"
+        try:
+            with running(tmp_path, smtp=f"smtp://127.0.0.1:{port}", mail_from="watch@example.org") as service:
+                owner = service.tenant("Told")
+                wanted = {"url": "mailto:ada@example.org", "events": ["alarm.opened"]}
+                assert owner.post("/v1/webhooks", json=wanted).status_code == 201
+                bad = owner.post("/v1/webhooks", json={"url": "mailto:a@b, c@d", "events": ["alarm.opened"]})
+                assert bad.status_code == 422
+                rows = [{"id": str(k), "confidence": 0.9, "time": "2026-01-05T00:00:00Z"} for k in range(30)]
+                assert owner.post("/v1/systems/bot/predictions", json={"predictions": rows}).status_code == 200
+                end = time.monotonic() + 30
+                while not (found := list((box / "new").glob("*"))) and time.monotonic() < end:
+                    time.sleep(0.1)
+        finally:
+            server.kill()
+    mail = email.message_from_bytes(found[0].read_bytes(), policy=policy.default)
+    assert mail["To"] == "ada@example.org" and mail["From"] == "watch@example.org"
+    assert mail["Subject"] == "alarm.opened: bot" and "since 2026-01-0" in mail.get_content()
+
+
+def test_gauges_of_systems_are_bounded_and_their_names_escaped():
+    gauges = Gauges()
+    for number in range(MOST_SYSTEMS + 3):
+        gauges.system("org", f's{number}"\n', {"ece": 0.25})
+    text = gauges.text()
+    assert text.count("epimeter_system_ece{") == MOST_SYSTEMS
+    assert 'system="s0\\"\\n"} 0.25' in text and "epimeter_systems_without_gauges 3" in text
+
+
+@pytest.mark.parametrize("name", ["calibration.json", "alerts.yaml"])
+def test_files_for_grafana_ask_for_gauges_that_there_are(name):
+    import inspect
+
+    from epimeter.service import watching
+
+    text = (GRAFANA / name).read_text()
+    asked = set(re.findall(r"epimeter_system_(\w+)", text))
+    there = set(re.findall(r'"(\w+)":', inspect.getsource(watching.numbers))) | set(
+        re.findall(r'made\["(\w+)"\]', inspect.getsource(watching.numbers))
+    )
+    assert asked and asked <= there
+    if name.endswith("json"):
+        board = json.loads(text)
+        assert board["uid"] and len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+        assert all(panel["targets"] and panel["gridPos"]["w"] <= 24 for panel in board["panels"])
