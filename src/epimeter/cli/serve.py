@@ -20,7 +20,7 @@ from epimeter.errors import MissingExtraError
 @click.option("--config", type=click.Path(), help="TOML file of settings; the environment (EPIMETER_…) overrules it.")
 @click.option("--new-admin-key", is_flag=True, help="Make another administrator key and print it: the first was lost.")
 def serve(config: str | None, new_admin_key: bool, **options: object) -> None:
-    """Run the service: API, registry, log and signal.
+    """Run the service: API, pages, registry, log and signal.
 
     The first start makes everything it needs: database, keys, and one administrator key, which is printed once.
 
@@ -32,6 +32,7 @@ def serve(config: str | None, new_admin_key: bool, **options: object) -> None:
     try:
         from epimeter.service.server import run
         from epimeter.service.settings import load
+        from epimeter.web import install
     except ModuleNotFoundError as missing:
         raise MissingExtraError("the service", missing.name or "fastapi", "service") from None
-    run(load(config, options=options), new_admin_key=new_admin_key, say=click.echo)
+    run(load(config, options=options), new_admin_key=new_admin_key, say=click.echo, pages=install)

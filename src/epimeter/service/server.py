@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from epimeter.service import errands, log_lines
 from epimeter.service.app import create_admin, create_app
@@ -31,13 +32,14 @@ from epimeter.store.migrations import migrate
 from epimeter.store.moments import new_id, now
 
 Say = Callable[[str], None]
+Pages = Callable[[FastAPI], None]
 OPERATOR = "Operator"
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Numbers of two limits in mallopt(3)."""
 
 
-def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) -> None:
-    """Serve until told to stop."""
+def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pages: Pages | None = None) -> None:
+    """Serve until told to stop; `pages` puts further routes into the app."""
     log_lines.begin(settings.log_level)
     # Threads that measure let go of the interpreter sooner, so that small calls do not wait for large ones.
     sys.setswitchinterval(0.001)
@@ -77,7 +79,7 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print) ->
                 key = admin_key(store, secrets, anew=new_admin_key)
             if key is not None:
                 say(f"administrator key, shown this once: {key}")
-            asyncio.run(_serve(settings, secrets, store, ledger, children, memory, say))
+            asyncio.run(_serve(settings, secrets, store, ledger, children, memory, say, pages))
         finally:
             children.close()
             if ledger is not None:
@@ -146,9 +148,18 @@ def admin_key(store: Store, secrets: Secrets, *, anew: bool = False) -> str | No
 
 
 async def _serve(
-    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, memory: Memory, say: Say
+    settings: Settings,
+    secrets: Secrets,
+    store: Store,
+    ledger: Ledger,
+    children: Children,
+    memory: Memory,
+    say: Say,
+    pages: Pages | None,
 ) -> None:
     app = create_app(settings, secrets, store, ledger, children, memory)
+    if pages is not None:
+        pages(app)
     common: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "lifespan": "on"}
     front = uvicorn.Server(
         uvicorn.Config(

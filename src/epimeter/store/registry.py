@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, or_, select, update
 
 from epimeter.store.evaluations import upsert
 from epimeter.store.moments import SECOND
@@ -84,13 +84,17 @@ def search(
     system_id: str | None = None,
     domain: str | None = None,
     level: str | None = None,
+    text: str | None = None,
 ) -> list[RowMapping]:
-    """Certificates, the newest first."""
+    """Certificates, the newest first; `text` is looked for in the names of organisation and system and in the id."""
     query = select(certificates).where(certificates.c.id.is_not(None))
     wanted = {"organization_name": organization, "system_id": system_id, "domain": domain, "level": level}
     for name, value in wanted.items():
         if value is not None:
             query = query.where(certificates.c[name] == value)
+    if text is not None:
+        places = (certificates.c.organization_name, certificates.c.system_id, certificates.c.id)
+        query = query.where(or_(*(place.icontains(text, autoescape=True) for place in places)))
     if before is not None:
         at, id = before
         query = query.where(
@@ -98,6 +102,13 @@ def search(
         )
     ordered = query.order_by(certificates.c.issued_at.desc(), certificates.c.id.desc()).limit(limit)
     return list(db.execute(ordered).mappings())
+
+
+def counts(db: Connection) -> list[RowMapping]:
+    """How many certificates there are of each level in each domain."""
+    groups = (certificates.c.level, certificates.c.domain)
+    query = select(*groups, func.count().label("count")).where(certificates.c.id.is_not(None)).group_by(*groups)
+    return list(db.execute(query).mappings())
 
 
 def add_preregistration(db: Connection, *, id: str, organization: str, system_id: str, at: int) -> None:

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page and its JSON twin: one function gives the facts, a template shows them.
+
+Nothing on a page runs: no script, no style attribute, nothing from another host, and the policy in the header says so. Text that
+people wrote is escaped wherever it stands, and characters that nobody would see are written out by their number.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import unicodedata
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import msgspec
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from epimeter import __version__
+from epimeter.service.access import anybody
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+FRESH = "public, max-age=30"
+HOUR = "public, max-age=3600"
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_BLANK = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters by their class that are drawn as nothing."""
+Facts = dict[str, Any]
+
+
+def visible(value: Any) -> Any:
+    """A text with what nobody would see written out; anything else as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
+        return value
+    return "".join(
+        f"\u27e8U+{ord(letter):04X}\u27e9"
+        if letter not in "\n\t" and (letter in _BLANK or unicodedata.category(letter) in _HIDDEN)
+        else letter
+        for letter in value
+    )
+
+
+def _day(moment: str | None) -> str:
+    return "" if moment is None else moment[:10]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")
+
+
+def _templates() -> jinja2.Environment:
+    def load(name: str) -> str | None:
+        file = files("epimeter") / "web" / "templates" / name
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(load),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+        auto_reload=False,
+    )
+    made.filters |= {"day": _day, "pretty": _json}
+    made.globals |= {"version": __version__}
+    return made
+
+
+_environment = _templates()
+
+
+def html(request: Request) -> bool:
+    """Whether the caller would rather read HTML than JSON."""
+    if request.url.path.endswith(".json"):
+        return False
+    weights = {"text/html": 0.0, "application/json": 0.0}
+    for part in request.headers.get("accept", "").split(","):
+        name, *more = (piece.strip().lower() for piece in part.split(";"))
+        weight = next((piece[2:] for piece in more if piece.startswith("q=")), "1")
+        try:
+            value = float(weight)
+        except ValueError:
+            value = 0.0
+        for known in weights:
+            if name == known or (name == "application/xhtml+xml" and known == "text/html"):
+                weights[known] = max(weights[known], value)
+    return weights["text/html"] > weights["application/json"]
+
+
+def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
+    """The text of a page; the policy goes into the header of its answer."""
+    request.state.headers = {**getattr(request.state, "headers", {}), "Content-Security-Policy": POLICY}
+    registry = request.app.state.ledger.registry
+    return _environment.get_template(template).render(facts, issuer=registry.issuer, path=request.url.path)
+
+
+def same(request: Request, answer: Response) -> Response:
+    """The answer, with an ETag by which it need not be sent twice."""
+    tag = f'"{hashlib.sha256(bytes(answer.body)).hexdigest()[:32]}"'
+    answer.headers["ETag"] = tag
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    if tag not in known and "*" not in known:
+        return answer
+    kept = {name: answer.headers[name] for name in ("etag", "cache-control", "vary") if name in answer.headers}
+    return Response(status_code=304, headers=kept)
+
+
+def page(
+    area: APIRouter, path: str, template: str, *, twin: str | None = None, cache: str = FRESH
+) -> Callable[[Callable[..., Facts]], Callable[..., Facts]]:
+    """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`."""
+
+    def made(function: Callable[..., Facts]) -> Callable[..., Facts]:
+        @functools.wraps(function)
+        def answered(request: Request, **words: Any) -> Response:
+            facts = function(request=request, **words)
+            headers = {"Cache-Control": cache, "Vary": "Accept"}
+            if html(request) or ("json" not in request.headers.get("accept", "") and not _is_twin(request)):
+                answer = Response(render(request, template, facts), media_type="text/html; charset=utf-8")
+            else:
+                answer = Response(msgspec.json.encode(facts), media_type="application/json")
+            answer.headers.update(headers)
+            return same(request, answer)
+
+        for one in (twin or f"{path}.json", path):
+            area.add_api_route(
+                one,
+                answered,
+                methods=["GET", "HEAD"],
+                dependencies=[Depends(anybody)],
+                response_model=None,
+                response_class=Response,
+                include_in_schema=False,
+            )
+        return function
+
+    return made
+
+
+def _is_twin(request: Request) -> bool:
+    return request.url.path.endswith(".json")

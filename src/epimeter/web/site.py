@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of pages, and how faults look in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from epimeter.service import problems
+from epimeter.service.access import anybody
+from epimeter.web import certificate, home, log, reference, registry, verifying
+from epimeter.web.page import HOUR, html, render, same
+
+AREAS = (home.area, registry.area, certificate.area, log.area, verifying.area, reference.area)
+assets = APIRouter(include_in_schema=False)
+STATIC = {"style.css": "text/css; charset=utf-8", "mark.svg": "image/svg+xml"}
+
+
+@assets.get("/static/{name}", dependencies=[Depends(anybody)])
+def static(request: Request, name: str) -> Response:
+    """The one stylesheet, and the mark in the browser's tab."""
+    if name not in STATIC:
+        raise problems.Problem("not-found", "there is no such file")
+    data = (files("epimeter") / "web" / "static" / name).read_bytes()
+    return same(request, Response(data, headers={"Cache-Control": HOUR}, media_type=STATIC[name]))
+
+
+def install(app: FastAPI) -> None:
+    """Put the pages into the service."""
+    for area in (*AREAS, assets):
+        app.include_router(area)
+    for kind, handler in list(app.exception_handlers.items()):
+        if handler.__module__ == problems.__name__:
+            app.add_exception_handler(kind, _shown(handler))
+
+
+def _shown(handler: Callable[..., Any]) -> Callable[[Request, Exception], Response]:
+    """A fault as a page, for whoever asked for a page; the API's own answer for everybody else."""
+
+    def shown(request: Request, fault: Exception) -> Response:
+        path = request.url.path
+        if path.startswith("/v1/") or not html(request):
+            answer: Response = handler(request, fault)
+            return answer
+        problem = problems.as_problem(fault)
+        facts = problems.body_of(problem, path, getattr(request.state, "trace", ""))
+        if problem.kind == "not-found" and isinstance(fault, HTTPException):
+            facts["detail"] = "There is no page at this address."
+        advice = problems.KINDS[problem.kind].advice
+        text = render(request, "problem.html", facts | {"advice": advice})
+        headers = {**problem.headers, "Cache-Control": "no-store"}
+        return Response(text, problem.status, headers=headers, media_type="text/html; charset=utf-8")
+
+    return shown

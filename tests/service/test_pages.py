@@ -1,0 +1,235 @@
+"""The pages over HTTP, as anybody opens them; what people wrote stays text, and nothing on a page can run."""
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import ground
+import pytest
+
+from epimeter.trust.canonical import from_base64
+from epimeter.trust.merkle import leaf_hash, verify_inclusion
+
+HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+NASTY = "<script>alert(1)</script> \"onload='x' &amp; {{7*7}}"
+
+
+class Tags(HTMLParser):
+    """What a page is made of: every tag with its attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def issued(client, n=2000, seed=0, **facts):
+    made = client.post("/v1/evaluate", json=ground.body(ground.columns(n, seed), model_version="1", **facts))
+    answer = client.post("/v1/certificates", json={"evaluation_id": made.json()["evaluation_id"]})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+@pytest.fixture(scope="module")
+def nasty(service):
+    """A certificate of an organisation whose name is an attack."""
+    with service.tenant(f"{NASTY} {service.url[-5:]}") as client:
+        return issued(client, model_id="org/triage", domain="code")
+
+
+@pytest.fixture
+def nobody(service):
+    with service.client() as client:
+        client.headers.update(HTML)
+        yield client
+
+
+def addresses(id):
+    return [
+        "/",
+        "/registry",
+        f"/certificates/{id}",
+        "/log",
+        "/log/entries/0",
+        "/docs",
+        "/docs/schemas",
+        "/docs/registry",
+    ]
+
+
+def test_every_page_is_inert_small_and_sets_no_cookie(service, nobody, nasty):
+    for path in addresses(nasty["certificate"]["id"]):
+        answer = nobody.get(path)
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+        assert "script-src" not in policy and "set-cookie" not in answer.headers
+        assert len(answer.content) < 100_000, path
+        made = Tags(answer.text)
+        for tag, attributes in made.found:
+            assert tag not in ("script", "style", "iframe", "object", "base"), path
+            assert "style" not in attributes and not any(name.startswith("on") for name in attributes), (path, tag)
+            for name in ("href", "src", "action"):
+                assert attributes.get(name, "/").startswith(("/", "#")), (path, attributes)
+        assert [tag for tag, _ in made.found].count("main") == 1 and [tag for tag, _ in made.found].count("h1") == 1
+        ids = [attributes["id"] for _, attributes in made.found if "id" in attributes]
+        assert len(ids) == len(set(ids)), path
+        again = nobody.get(path, headers={"if-none-match": answer.headers["etag"]})
+        if path not in ("/", "/log", "/log/entries/0"):  # a signal may have come into the log meanwhile
+            assert again.status_code == 304 and not again.content, path
+
+
+def test_links_on_public_pages_lead_somewhere(nobody, nasty):
+    seen = set()
+    for path in addresses(nasty["certificate"]["id"]):
+        for tag, attributes in Tags(nobody.get(path).text).found:
+            target = attributes.get("href", attributes.get("src", "")).split("#")[0]
+            if tag in ("a", "link", "img") and target.startswith("/"):
+                seen.add(target)
+    assert len(seen) > 20
+    for target in seen:
+        assert nobody.get(target).status_code == 200, target
+
+
+def test_every_page_has_a_json_twin_with_the_same_facts(nobody, nasty):
+    id = nasty["certificate"]["id"]
+    for path in addresses(id):
+        twin = "/index.json" if path == "/" else f"{path}.json"
+        first, second = nobody.get(twin), nobody.get(path, headers={"accept": "application/json"})
+        assert first.headers["content-type"] == second.headers["content-type"] == "application/json", path
+        assert first.json().keys() == second.json().keys()
+    assert nobody.get("/verify.json").json()["fingerprint"]
+    facts = nobody.get(f"/certificates/{id}.json").json()
+    assert facts["document"] == nasty and facts["status"]["word"] == "VALID"
+
+
+def test_what_people_wrote_stays_text(service, tenant, nobody, nasty):
+    id, name = nasty["certificate"]["id"], nasty["subject"]["organization"]
+    for path in (f"/certificates/{id}", "/", "/registry"):
+        answer = nobody.get(path, params={"organization": name} if path == "/registry" else {})
+        made = Tags(answer.text)
+        assert "<script" not in answer.text
+        assert any(name in word for word in made.words), path
+    for field in ("q", "organization", "system"):
+        answer = nobody.get("/registry", params={field: f'"><svg onload=alert(1)>{NASTY}'})
+        assert answer.status_code == 200 and "<svg" not in answer.text and "<script" not in answer.text
+    for path in ("/log?q=", "/certificates/", "/docs/", "/", "/log/entries/"):
+        answer = nobody.get(f"{path}%3Cscript%3Ealert(1)%3C/script%3E")
+        assert answer.status_code in (200, 404, 422) and "<script" not in answer.text
+
+
+def test_characters_that_nobody_sees_are_written_out(nobody):
+    answer = nobody.get("/registry", params={"q": "a\u202eb\u200bc\u2066d\u3164e"})
+    assert "a⟨U+202E⟩b⟨U+200B⟩c⟨U+2066⟩d⟨U+3164⟩e" in answer.text
+    assert not re.search("[\u202e\u200b\u2066\u3164]", answer.text)
+
+
+def test_a_certificate_is_told_in_plain_words(tenant, nobody):
+    document = issued(tenant, seed=3)
+    id = document["certificate"]["id"]
+    text = " ".join("".join(Tags(nobody.get(f"/certificates/{id}").text).words).split())
+    for words in (
+        f"version {document['subject']['system_version']}, evaluated on 2,000 records",
+        "Kind of forecast: answer",
+        f"ECE {document['metrics']['ece']:.4f}",
+        "attempt 1 of this system: no evaluation came before",
+        "What it does not prove",
+        "that the system is safe, lawful or fit for a purpose",
+        "The certificate is in force.",
+        "The level is ",
+    ):
+        assert words in text, words
+    assert "complies" not in text
+    tenant.post(f"/v1/certificates/{id}/revoke", json={"reason": "labels were wrong & late"}).raise_for_status()
+    text = " ".join("".join(Tags(nobody.get(f"/certificates/{id}").text).words).split())
+    assert (
+        "REVOKED" in text and "Reason: labels were wrong & late" in text and "The certificate is in force." not in text
+    )
+
+
+def test_the_registry_is_searched_by_every_facet(tenant, nobody):
+    first, second = issued(tenant, seed=1, domain="legal"), issued(tenant, seed=2, domain="medical", model_id="n")
+    name = first["subject"]["organization"]
+    tenant.post(f"/v1/certificates/{first['certificate']['id']}/revoke", json={"reason": "x"}).raise_for_status()
+
+    def found(**words):
+        answer = nobody.get("/registry.json", params={"organization": name, **words})
+        assert answer.status_code == 200, answer.text
+        return sorted(item["system_id"] for item in answer.json()["items"])
+
+    assert found() == ["m", "n"]
+    assert found(status="REVOKED") == ["m"] and found(status="VALID") == ["n"]
+    assert found(domain="legal") == ["m"] and found(level="L3", domain="code") == []
+    assert found(q=second["certificate"]["id"].lower()) == ["n"] and found(q="%") == []
+    assert found(due_by="2999-01-01") == ["n"] and found(due_by="2020-01-01") == []
+    assert found(level="", status="", domain="", q="", due_by="") == ["m", "n"]
+    for words in ({"level": "L9"}, {"status": "GOOD"}, {"due_by": "soon"}, {"due_by": "2026-13-01"}):
+        assert nobody.get("/registry", params=words).status_code == 422
+    lines = csv.DictReader(io.StringIO(nobody.get("/registry.csv", params={"organization": name}).text))
+    told = {(line["system_id"], line["status"], line["attempt"]) for line in lines}
+    assert told == {("n", "VALID", "1"), ("m", "REVOKED", "1")}
+    feed = ET.fromstring(nobody.get("/registry.atom", params={"organization": name}).content)
+    assert len(feed.findall("{http://www.w3.org/2005/Atom}entry")) == 2
+    calendar = nobody.get("/registry.ics", params={"organization": name}).text
+    assert second["certificate"]["id"] in calendar and first["certificate"]["id"] not in calendar
+
+
+def test_a_name_that_a_spreadsheet_would_compute_stays_text(service, nobody):
+    with service.tenant(f"=HYPERLINK(1) {service.url[-5:]}") as client:
+        name = issued(client)["subject"]["organization"]
+    (line,) = csv.DictReader(io.StringIO(nobody.get("/registry.csv", params={"organization": name}).text))
+    assert line["organization"] == f"'{name}"
+
+
+def test_the_log_finds_entries_and_proves_that_they_are_in(nobody, nasty):
+    id = nasty["certificate"]["id"]
+    (found,) = nobody.get("/log.json", params={"q": id}).json()["entries"]
+    assert (found["type"], found["id"]) == ("certificate.issued", id)
+    facts = nobody.get(f"/log/entries/{found['index']}.json").json()
+    hashes = [from_base64(one, "hash") for one in facts["path"]]
+    root = from_base64(facts["root"], "root")
+    verify_inclusion(leaf_hash(facts["text"].encode()), facts["index"], facts["size"], hashes, root)
+    system = nobody.get("/log.json", params={"q": found["fields"]["system"]}).json()["entries"]
+    assert [(one["type"], one["fields"]["attempt"]) for one in system] == [("evaluation.result", 1)]
+    assert nobody.get("/log.json", params={"q": "999999999999"}).json()["entries"] == []
+    for path in (
+        "/log/entries/99999999",
+        "/log/entries/-1",
+        "/log/entries/x",
+        "/certificates/ONTO-CERT-2026-0000000000000000",
+    ):
+        answer = nobody.get(path)
+        assert answer.status_code in (404, 422) and answer.headers["content-type"].startswith("text/html"), path
+
+
+def test_faults_are_pages_for_browsers_and_problems_for_programs(service, nobody):
+    assert "<h1>No such thing</h1>" in nobody.get("/nothing").text
+    assert nobody.get("/v1/nothing").headers["content-type"] == "application/problem+json"
+    with service.client() as program:
+        assert program.get("/nothing").headers["content-type"] == "application/problem+json"
+    answer = nobody.get("//evil.example/%0d%0aset-cookie:x=1")
+    assert answer.status_code == 404 and "set-cookie" not in answer.headers
+
+
+def test_the_reference_names_every_operation_and_every_field(service, nobody):
+    document = nobody.get("/openapi.json").json()
+    listed = {
+        (one["method"], one["path"]) for area in nobody.get("/docs.json").json()["areas"] for one in area["operations"]
+    }
+    said = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert listed == said
+    shown = {
+        one["name"]: {field["name"] for field in one["fields"]}
+        for one in nobody.get("/docs/schemas.json").json()["schemas"]
+    }
+    for name, schema in document["components"]["schemas"].items():
+        assert shown[name] == set(schema.get("properties", {}))
