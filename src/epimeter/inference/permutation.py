@@ -65,7 +65,7 @@ def swapped(
         return [np.array([difference(s, sides, bits, place) for s in statistics]) for place in range(len(group))]
 
     def difference(statistic: Statistic, sides: dict[Any, Any], bits: NDArray[np.uint8], place: int) -> float:
-        if statistic.recipe in sides:
+        if statistic.recipe is not None and statistic.recipe in sides:
             assemble = pairs[statistic.recipe][0].assemble
             left, right = (statistic.of_summary(assemble(side[place])) for side in sides[statistic.recipe])
             return left - right
