@@ -1,6 +1,7 @@
 """The verifying page in a real Chromium, from file://, with no network."""
 
 import json
+import os
 from datetime import timedelta
 
 import pytest
@@ -338,3 +339,30 @@ def test_a_file_that_is_too_large_does_not_leave_the_last_verdict_standing(brows
     browser.choose_files("#files", [tmp_path / "large.json"])
     assert said(browser)[0] == "INVALID(malformed)"
     assert browser.evaluate("document.getElementById('facts').innerText").strip() in ("", "What the certificate states")
+
+
+def test_command_and_page_reckon_one_score(browser, pages):
+    """Doubles added in another order differ in the last bit, as of ECE 0.025129068 and U-Recall 48.051627202."""
+    import numpy as np
+
+    from epimeter.standards.ers import DOMAINS, ers_score
+
+    rng = np.random.default_rng(0)
+    count = int(os.environ.get("TRIPLES", "100000"))
+    domains = list(DOMAINS)
+    triples = [[0.025129068, 48.051627202, "financial"]]
+    # Half of them lie at the edge of a whole number, where the last digit decides.
+    for ece, recall, domain, edge in zip(
+        rng.integers(0, 10**9, count), rng.integers(0, 10**11, count), rng.integers(0, len(domains), count), rng.random(count)
+    ):  # fmt: skip
+        ece, recall = int(ece), int(recall)
+        if edge < 0.5:
+            recall = min(10**11, max(0, recall - (recall - 400 * ece) % (2 * 10**9) + int(rng.integers(-4, 5))))
+        triples.append([ece / 10**9, recall / 10**9, domains[domain]])
+    browser.open(pages(SIGNED_ROOT))
+    for begin in range(0, len(triples), 20_000):
+        part = triples[begin : begin + 20_000]
+        found = browser.evaluate(f"JSON.stringify({json.dumps(part)}.map(one => ersScore(...one)))")
+        expected = [ers_score(*one) for one in part]
+        wrong = [one for one, here, there in zip(part, expected, json.loads(found)) if here != there]
+        assert not wrong, wrong[:3]

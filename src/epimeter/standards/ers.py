@@ -12,6 +12,7 @@ import datetime
 import math
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,15 @@ def ers_raw(ece: float, u_recall: float, domain: str = "general") -> float:
 
 
 def ers_score(ece: float, u_recall: float, domain: str = "general") -> int:
-    """ERS cut to a whole number and limited to 0..100; 1e-9 guards against 57.99999999999999 (C-07)."""
-    return min(100, max(0, math.floor(ers_raw(ece, u_recall, domain) + 1e-9)))
+    """ERS cut to a whole number and limited to 0..100; 1e-9 guards against 57.99999999999999 (C-07).
+
+    Reckoned in decimals, as they are written: the verification page does the same in whole numbers, and sums of doubles would
+    differ from it in the last bit, which decides here.
+    """
+    ers_raw(ece, u_recall, domain)  # refuses what is no ECE, no U-Recall and no domain
+    error, recall = Decimal(repr(float(ece))), Decimal(repr(float(u_recall)))
+    exact = 200 * error + (100 - recall) / 2 + DOMAINS[domain] + Decimal("1e-9")
+    return min(100, max(0, math.floor(exact)))
 
 
 def ers_level(ece: float, u_recall: float, ers: float) -> int:

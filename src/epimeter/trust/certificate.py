@@ -385,6 +385,10 @@ def check_consistent(body: Mapping[str, Any]) -> None:
     registered = evidence["preregistration"]
     kind = certified_kind(evidence)
     agreed = (
+        (
+            all(metrics[name] == round(metrics[name], 9) for name in ("ece", "u_recall")),
+            "ECE and U-Recall must have at most nine decimals",
+        ),
         (metrics["ers"] == score, f"ERS must be {score} by its formula; the certificate says {metrics['ers']}"),
         (head["level"] == level, f"the numbers earn level {level}; the certificate says {head['level']}"),
         (body["compliance"]["onto_ers"] == level, "compliance.onto_ers must be the level of the certificate"),
