@@ -41,6 +41,7 @@ COMMANDS = {
     "certify": "epimeter.cli.certify",
     "renew": "epimeter.cli.renew",
     "certificates": "epimeter.cli.certificates",
+    "attest": "epimeter.cli.attest",
     "verify": "epimeter.cli.verify",
     "reproduce": "epimeter.cli.reproduce",
     "disclose": "epimeter.cli.disclose",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from epimeter.cli.trusted import content_of, moment_of, trust_of, trust_options
+from epimeter.cli.trusted import content_of, key_of, moment_of, trust_of, trust_options
 
 MARKS = {True: "yes", False: "no", None: "unknown"}
 
@@ -20,6 +20,10 @@ MARKS = {True: "yes", False: "no", None: "unknown"}
 @click.option("--at", metavar="TIME", help="The moment asked about, as 2026-11-15T06:00:00Z; by default now.")
 @click.option("--report", type=click.Path(exists=True, dir_okay=False), help="A report or PDF: is it the one covered?")
 @click.option("--record", type=click.Path(exists=True, dir_okay=False), help="A record made by epimeter disclose.")
+@click.option(
+    "--attestation", "attestations", multiple=True, type=click.Path(exists=True, dir_okay=False), help="An auditor's."
+)
+@click.option("--auditor-key", "auditor_keys", multiple=True, metavar="KEY", help="Key of an auditor whom you believe.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def verify(
     certificate: str,
@@ -32,6 +36,8 @@ def verify(
     at: str | None,
     report: str | None,
     record: str | None,
+    attestations: tuple[str, ...],
+    auditor_keys: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Verify a certificate offline, with nothing but the file and keys that you have from elsewhere.
@@ -42,7 +48,9 @@ def verify(
 
     Exit code: 0 valid, 1 invalid, 2 malformed, 3 policy (key or log not trusted), 4 status unknown.
     """
-    from epimeter.errors import VerificationError
+    from epimeter.errors import TrustError, VerificationError
+    from epimeter.standards.conformity import SELF_ASSESSED
+    from epimeter.trust.attestation import open_attestation
     from epimeter.trust.disclosure import check_disclosure
     from epimeter.trust.verify import report_matches
     from epimeter.trust.verify import verify as judge
@@ -73,6 +81,20 @@ def verify(
         except VerificationError as fault:
             more["record"] = f"is NOT proven: {fault}"
             code = max(code, 1)
+    proven: list[str] = []
+    if verdict.certificate is not None:
+        for number, file in enumerate(attestations, 1):
+            try:
+                trusted = {key.id: key for key in map(key_of, auditor_keys)}
+                proven.append(open_attestation(content_of(file), verdict.certificate, trusted).sentence)
+                more[f"attestation {number}"] = f"is good: {proven[-1]}"
+            except TrustError as fault:
+                more[f"attestation {number}"] = f"is NOT proven: {fault}"
+                code = max(code, 1)
+        level = verdict.certificate["certificate"]["level"]
+        if level == "L3":
+            level = f"L3 ({'attested' if proven else SELF_ASSESSED})"
+        more["level"] = level
     if as_json:
         click.echo(json.dumps({**verdict.to_json(), **more}, indent=2, ensure_ascii=False))
     else:
@@ -82,17 +104,18 @@ def verify(
         for step in verdict.steps:
             mark = {True: "✓", False: "✗", None: "?"}[step.holds]
             click.echo(f"  {mark} {step.number:>2} {step.title}: {step.sentence}")
+        level = more.pop("level", "")
         for name, sentence in more.items():
             click.echo(f"  the {name} {sentence}")
         if verdict.certificate is not None:
-            _summary(verdict.certificate)
+            _summary(verdict.certificate, level)
         click.echo("It does not prove " + ";\n  ".join(verdict.not_proven) + ".")
     raise click.exceptions.Exit(code)
 
 
-def _summary(body) -> None:  # type: ignore[no-untyped-def]
+def _summary(body, level: str) -> None:  # type: ignore[no-untyped-def]
     head, named, metrics, evidence = (body[name] for name in ("certificate", "subject", "metrics", "evidence"))
-    click.echo(f"{head['id']}: ONTO-ERS {head['level']} for {named['system_id']} {named['system_version']}")
+    click.echo(f"{head['id']}: ONTO-ERS {level} for {named['system_id']} {named['system_version']}")
     click.echo(f"  of {named['organization']}, domain {named['domain']}, issued by {body['issuer']['id']}")
     click.echo(
         f"  ECE {metrics['ece']}, U-Recall {metrics['u_recall']} %, ERS {metrics['ers']}, accuracy "

@@ -109,6 +109,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _refuse_names(names: list[str]) -> None:
+    names = [name for name in names if not _INDEX.fullmatch(name)]
     unknown = [name for name in names if name not in COLUMNS]
     if unknown or len(set(names)) < len(names) or not {"confidence", "correct"} <= set(names):
         what = f"{unknown[0]!r:.60} is none of them" if unknown else "one is missing or stands twice"

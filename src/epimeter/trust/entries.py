@@ -29,6 +29,7 @@ TYPES = (
     "evaluation.registered",
     "evaluation.result",
     "evaluation.renewal",
+    "attestation.entered",
     "signal.committed",
     "status.published",
 )

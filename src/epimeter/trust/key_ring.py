@@ -24,6 +24,7 @@ ROLES = {
     "issuer": timedelta(days=90),
     "log": timedelta(days=3650),
     "status": timedelta(days=90),
+    "auditor": timedelta(days=730),
 }
 OVERLAP = timedelta(days=7)
 REASONS = ("retired", "compromised")

@@ -32,7 +32,7 @@ CREATE TABLE standings (
     status TEXT NOT NULL, reason TEXT NOT NULL, evaluation TEXT, level TEXT, due TEXT, dataset TEXT, period_end TEXT)
 """
 INDEX = "CREATE INDEX standings_of ON standings (certificate, number)"
-CAUSES = ("issued", "renewed", "missed", "overdue", "operator", "superseded")
+CAUSES = ("issued", "renewed", "missed", "overdue", "operator", "superseded", "attested")
 LIFTED = ("missed", "overdue")
 """Suspensions that end by themselves when an evaluation reaches the level."""
 

@@ -67,7 +67,7 @@ class CertificateEvent(Struct, frozen=True, kw_only=True):
 
     at: str
     log_index: int
-    cause: Literal["issued", "renewed", "missed", "overdue", "operator", "superseded"]
+    cause: Literal["issued", "renewed", "missed", "overdue", "operator", "superseded", "attested"]
     """Why: an evaluation reached the level or missed it, none came in time, an operator, or a newer certificate."""
     status: str
     """The status from then on."""
