@@ -183,7 +183,7 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
                 sample_weight=table.weight,
                 groups=table.group,
                 features=table.features,
-                source=described(table),
+                source=table.described(),
                 tick=None if everything else progress,
                 each=(lambda _: progress(1)) if everything else None,
                 **choices,
@@ -202,20 +202,6 @@ def placed(table: Table) -> Iterator[None]:
             raise
         where = f"{table.source}, {table.place(refusal.row)}"
         raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
-
-
-def described(table: Table) -> dict[str, Any]:
-    """Where the rows came from, for the report."""
-    facts: dict[str, Any] = {"name": table.source, "columns": dict(table.roles)}
-    if table.unlabelled:
-        facts["unlabelled"] = table.unlabelled
-    if table.notes:
-        facts["notes"] = list(table.notes)
-    if table.recalibrated_by:
-        facts["recalibrated_by"] = table.recalibrated_by
-    if table.confidence_source:
-        facts["confidence_source"] = table.confidence_source
-    return facts
 
 
 Requirement = tuple[str, str | None, str, float]

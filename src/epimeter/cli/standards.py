@@ -97,7 +97,7 @@ def evaluated(
     file: str | list[str], choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
 ) -> Evaluated:
     """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
-    from epimeter.cli.evaluate import described, measured_table, placed
+    from epimeter.cli.evaluate import measured_table, placed
     from epimeter.readers import read
     from epimeter.standards.evaluation import evaluate_standards
     from epimeter.standards.exposure_inputs import liability_inputs
@@ -137,7 +137,7 @@ def evaluated(
         interval=given.interval,
         draws=given.draws,
         seed=given.seed,
-        source=described(table),
+        source=table.described(),
     )
     if declared.liability is not None and made.onto is not None:
         told = liability_report(

@@ -129,6 +129,19 @@ class Table:
             return f"{self.n_rows:,} answers to {units:,} questions"
         return f"{self.n_rows:,} rows of {units:,} groups"
 
+    def described(self) -> dict[str, Any]:
+        """Where the rows came from, for a report."""
+        facts: dict[str, Any] = {"name": self.source, "columns": dict(self.roles)}
+        if self.unlabelled:
+            facts["unlabelled"] = self.unlabelled
+        if self.notes:
+            facts["notes"] = list(self.notes)
+        if self.recalibrated_by:
+            facts["recalibrated_by"] = self.recalibrated_by
+        if self.confidence_source:
+            facts["confidence_source"] = self.confidence_source
+        return facts
+
     def place(self, row: int) -> str:
         """Where row `row` of this table stood in its source, in words: `line 19`."""
         return f"{self.numbering} {int(self.rows[row])}"

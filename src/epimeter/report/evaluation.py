@@ -15,8 +15,10 @@ from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.kinds import Kind
 from epimeter.parameters import in_our_words
+from epimeter.readers.forecast import Choice
 from epimeter.report.cautions import cautions, recalibrated
 from epimeter.report.certainty import Intervals, Wanted, biased, evidence, spread_recipes, surrounded
+from epimeter.report.inputs import Inputs, from_columns, from_source, is_source
 from epimeter.report.kept import Kept, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.passage import summaries
@@ -70,6 +72,10 @@ def evaluate(
     correct: Any = None,
     confidence: Any = None,
     kind: str | None = None,
+    positive: Any = None,
+    classes: Iterable[Any] | None = None,
+    logits: bool = False,
+    columns: Mapping[str, str] | None = None,
     metrics: str | Iterable[str] | None = None,
     sample_weight: Any = None,
     features: Any = None,
@@ -88,13 +94,20 @@ def evaluate(
     Parameters
     ----------
     y_true
-        What came true: 0/1 or booleans beside a vector, class numbers beside a matrix.
+        What came true: 0/1 or booleans beside a vector, class numbers beside a matrix; None or NaN where it is not known:
+        such rows are counted and left out. A file's path or a data frame alone is read as the command reads it.
     y_prob
         What was said: the probability of outcome 1, or one column a class.
     correct, confidence
         In place of both: whether each answer was right, and the confidence that was stated in it.
     kind
         ``event``, ``answer`` or ``classes``, to say outright what the two columns are.
+    positive, classes
+        The label that is outcome 1, or the labels in the order of the columns, where labels are not numbers.
+    logits
+        Whether `y_prob` holds scores before softmax (a matrix) or the logistic function (a vector).
+    columns
+        For a file or a frame: which column plays which role, where its name does not say.
     metrics
         Names of metrics, ``"all"`` for every one that the data allow; None for the headlines.
     sample_weight, features, groups
@@ -116,8 +129,25 @@ def evaluate(
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
     """
-    y_true, y_prob, kind = _forecast(y_true, y_prob, correct, confidence, kind)
-    given = view(y_true, y_prob, kind=kind, sample_weight=sample_weight, features=features, groups=groups)
+    told = Inputs(y_true, y_prob, kind, sample_weight, features, groups, source)
+    if y_prob is None and correct is None and confidence is None and is_source(y_true):
+        names = None if classes is None else tuple(map(str, classes))
+        label = None if positive is None else str(positive)
+        told = from_source(y_true, Choice(dict(columns or {}), kind, label, names), told)
+    elif columns is not None:
+        raise InputError("columns= names the columns of a file or a frame; got bare columns", field="columns")
+    else:
+        true, prob, states = _forecast(y_true, y_prob, correct, confidence, kind)
+        told = from_columns(dataclasses.replace(told, y_true=true, y_prob=prob, kind=states), positive, classes, logits)
+    source = told.source
+    given = view(
+        told.y_true,
+        told.y_prob,
+        kind=told.kind,
+        sample_weight=told.sample_weight,
+        features=told.features,
+        groups=told.groups,
+    )
     everything = metrics == "all"
     named = _chosen(metrics, given)
     _check_choices(named, choices)
@@ -151,7 +181,7 @@ def evaluate(
     for recipe in filter(None, behind):
         finished.setdefault(recipe, recipe.finish(totals[recipe]))
     made = [explained(line, given) for line in made]
-    told = verdict(given.kind, finished[TOTALS], made, p_values_of(finished, given.n_rows)) if behind else None
+    judged = verdict(given.kind, finished[TOTALS], made, p_values_of(finished, given.n_rows)) if behind else None
     drawn = table if asked == diagram else bin_table(finished[asked] if asked in finished else asked.of(given))
     return Report(
         n_rows=given.n_rows,
@@ -161,7 +191,7 @@ def evaluate(
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(made),
         left_out=left_out,
-        verdict=told,
+        verdict=judged,
         cautions=(
             *(one.sentence for one in suspicions(given)),
             *recalibrated(source or {}),

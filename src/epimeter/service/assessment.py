@@ -89,7 +89,9 @@ def after_standards(
 def assess(given: Records, facts: Facts, at: datetime, *, repeated: str | None = None) -> Assessed:
     """Evaluate records of one system; `repeated` is an id that stands in two of them."""
     answers = given.answer
-    report = evaluate(given.given.true, given.given.prob, metrics=facts.metrics, source={"name": facts.model_id})
+    report = evaluate(
+        given.given.true, given.given.prob, kind=given.kind, metrics=facts.metrics, source={"name": facts.model_id}
+    )
     made = after_standards(given, facts, at)
     assert made.ers is not None
     days = None if given.period is None else given.period.days

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from epimeter.report.suspicions import suspicions
 from epimeter.results import Result
 from epimeter.standards import ers
 from epimeter.standards.declaration import Declaration
@@ -71,6 +72,18 @@ def requirements_of(
     if "ers" in chosen:
         accuracy = float(records.answer.true.mean())
         made += ers_requirements(check, records.period, by_class=records.classes is not None, accuracy=accuracy)
+    made += [
+        Requirement(
+            id="C-48",
+            title="What the forecast is",
+            figure=one.sentence,
+            needed="beyond doubt",
+            passed=False,
+            blocks=True,
+        )
+        for one in suspicions(records.given)
+        if one.falsifies
+    ]
     if "onto" in chosen:
         unknowns = 0 if onto is None else onto.unknowns
         made += [

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a caller of `evaluate` holds, as columns: a file, a frame, arrays with labels of any sort, scores before softmax.
+
+Rows whose outcome is not known are counted and left out, as the readers do with a file. Nothing else is changed without
+being asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.doubts import as_array, check_finite, numbers, refuse_different_indexes
+from epimeter.errors import InputError
+from epimeter.readers import Choice, read
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Columns for a view, and where they came from."""
+
+    y_true: Any
+    y_prob: Any
+    kind: str | None
+    sample_weight: Any = None
+    features: Any = None
+    groups: Any = None
+    source: Mapping[str, Any] | None = None
+
+
+def is_source(value: Any) -> bool:
+    """Whether a first argument alone is a file or a frame."""
+    if isinstance(value, str | os.PathLike | Mapping):
+        return True
+    return any(hasattr(value, name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+
+
+def from_source(source: Any, choice: Choice, given: Inputs) -> Inputs:
+    """The columns of a file or a frame; what the caller gives beside it counts before what it holds."""
+    table = read(source, columns=choice)
+    return Inputs(
+        table.y_true,
+        table.y_prob,
+        table.kind,
+        table.weight if given.sample_weight is None else given.sample_weight,
+        table.features if given.features is None else given.features,
+        table.group if given.groups is None else given.groups,
+        {**table.described(), **(given.source or {})},
+    )
+
+
+def from_columns(given: Inputs, positive: Any, classes: Iterable[Any] | None, logits: bool) -> Inputs:
+    """Columns with labels as numbers, scores as probabilities, and without the rows that have no label."""
+    notes: list[str] = []
+    y_true, y_prob = given.y_true, given.y_prob
+    missing = _missing(y_true)
+    if missing is not None:
+        refuse_different_indexes(
+            y_true=y_true,
+            y_prob=y_prob,
+            sample_weight=given.sample_weight,
+            features=given.features,
+            groups=given.groups,
+        )
+        keep = ~missing
+        if not keep.any():
+            raise InputError(
+                f"y_true must be known for at least one row; all {len(keep):,} are missing", field="y_true"
+            )
+        y_true = np.asarray(y_true, object)[keep]
+        y_true = np.array(y_true.tolist())
+        y_prob, *beside = (
+            _kept(column, keep, name)
+            for column, name in (
+                (y_prob, "y_prob"), (given.sample_weight, "sample_weight"), (given.features, "features"), (given.groups, "groups")
+            )
+        )  # fmt: skip
+        facts = {**(given.source or {}), "unlabelled": int(missing.sum())}
+        given = replace(given, sample_weight=beside[0], features=beside[1], groups=beside[2], source=facts)
+    if positive is not None and classes is not None:
+        raise InputError("positive is for one probability a row, classes for one a class; got both", field="positive")
+    if positive is not None:
+        y_true, note = _positive(y_true, positive)
+        notes.append(note)
+    if classes is not None:
+        y_true = _classed(y_true, list(classes))
+    if logits:
+        y_prob = _probabilities(y_prob)
+        notes.append(
+            "scores were turned into probabilities by " + ("softmax" if y_prob.ndim == 2 else "the logistic function")
+        )
+    if notes:
+        given = replace(
+            given, source={**(given.source or {}), "notes": [*(given.source or {}).get("notes", ()), *notes]}
+        )
+    return replace(given, y_true=y_true, y_prob=y_prob)
+
+
+def _missing(y_true: Any) -> NDArray[np.bool_] | None:
+    """Where an outcome is not known: None, NaN or a null of pandas, polars or Arrow; None when all are."""
+    if hasattr(y_true, "isna"):
+        gone = np.asarray(y_true.isna())
+    elif hasattr(y_true, "is_null"):
+        made = y_true.is_null()
+        gone = np.asarray(
+            made.to_numpy(zero_copy_only=False) if type(made).__module__.startswith("pyarrow") else made.to_numpy()
+        )
+    elif isinstance(y_true, np.ndarray):
+        if y_true.dtype.kind == "f":
+            gone = np.isnan(y_true)
+        elif y_true.dtype == object:
+            gone = np.array([value is None or value != value for value in y_true.ravel()], bool)
+        else:
+            return None
+    elif isinstance(y_true, list | tuple):
+        gone = np.array([value is None or (isinstance(value, float) and value != value) for value in y_true], bool)
+    else:
+        return None
+    return gone if gone.ndim == 1 and gone.any() else None
+
+
+def _kept(column: Any, keep: NDArray[np.bool_], name: str) -> Any:
+    if column is None:
+        return None
+    array = np.asarray(column, object) if isinstance(column, list | tuple) else as_array(column, name)
+    if len(array) != len(keep):
+        raise InputError(f"y_true and {name} must have the same length; got {len(keep)} and {len(array)}", field=name)
+    return np.array(array[keep].tolist()) if array.dtype == object else array[keep]
+
+
+def _positive(y_true: Any, positive: Any) -> tuple[NDArray[np.uint8], str]:
+    labels = as_array(y_true, "y_true")
+    outcome = np.asarray(labels == positive).astype(np.uint8)
+    if outcome.shape != labels.shape or not outcome.any():
+        raise InputError(
+            f"the label that is outcome 1 must occur; none of y_true is {positive!r:.40}", field="positive"
+        )
+    return outcome, f"outcome 1 is {positive!r:.40} in y_true, everything else is 0"
+
+
+def _classed(y_true: Any, classes: list[Any]) -> NDArray[np.int64]:
+    labels = as_array(y_true, "y_true")
+    place = {label: number for number, label in enumerate(classes)}
+    if len(place) < len(classes):
+        raise InputError(f"classes must be different; got {classes!r:.60}", field="classes")
+    found = [place.get(label, -1) for label in labels.tolist()]
+    if -1 in found:
+        row = found.index(-1)
+        raise InputError(
+            f"every label must be one of classes, {classes!r:.60}; y_true[{row}] is {labels[row]!r:.40}",
+            field="y_true",
+            row=row,
+        )
+    return np.array(found, np.int64)
+
+
+def _probabilities(y_prob: Any) -> NDArray[np.float64]:
+    scores = numbers(y_prob, "y_prob").astype(np.float64)
+    check_finite(scores, "y_prob")
+    from scipy.special import expit, softmax
+
+    return np.asarray(softmax(scores, axis=1) if scores.ndim == 2 else expit(scores))
