@@ -22,7 +22,6 @@ from epimeter.readers import Table, arrivals
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import clean, shown
 from epimeter.scale.files import from_file
-from epimeter.scale.ledger import Ledger
 from epimeter.scale.paths import Place as File
 from epimeter.scale.paths import places
 from epimeter.scale.plan import DIAGRAM
@@ -81,7 +80,7 @@ def arrived(sources: Sequence[str | os.PathLike[str]], ask: Ask) -> Arrivals:
     for file in rows:
         part = Arrivals()
         for table in arrivals(file.path, columns=_columns(file, ask), format=ask.format):
-            part.kind = kind_of(table)
+            part.kind = table.kind
             kinds.setdefault(part.kind, file.name)
             _add(part, table, file, ask, values)
         _refuse_many(values, file.name)
@@ -93,13 +92,6 @@ def arrived(sources: Sequence[str | os.PathLike[str]], ask: Ask) -> Arrivals:
         )
     whole.kind = next(iter(kinds), whole.kind)
     return whole
-
-
-def kind_of(table: Table) -> str:
-    """Event, answer or classes."""
-    if table.probabilities is not None:
-        return "classes"
-    return "answer" if table.roles.get("label", "").lower() in ("correct", "is_correct") else "event"
 
 
 def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[File], list[File]]:
@@ -303,7 +295,7 @@ def _summary(file: File, ask: Ask) -> Arrivals:
     ledger = from_file(file.path)
     if ledger.plan.weighted:
         raise ReadError(f"a monitor counts rows; {file.name} is a summary of weighted rows", field="weight")
-    part = Arrivals(kind="classes" if ledger.plan.matrix else _ledger_kind(ledger))
+    part = Arrivals(kind=ledger.plan.kind)
     by = ledger.plan.by
     days = {} if by is None else {value: day_in(str(value), ask.unit) for value in ledger.shares}
     dated = bool(days) and all(day is not None for day in days.values())
@@ -330,11 +322,6 @@ def _summary(file: File, ask: Ask) -> Arrivals:
         if place.slice == "" and ledger.unlabelled and len({p.start for p in part.windows}) == 1:
             part.cautions.append(f"{file.name} says of {ledger.unlabelled:,} rows only that they had no outcome yet")
     return part
-
-
-def _ledger_kind(ledger: Ledger) -> str:
-    label = ledger.source.get("columns", {}).get("label", "")
-    return "answer" if label.lower() in ("correct", "is_correct") else "event"
 
 
 def listed(names: Iterable[str], most: int = 3) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import replace
 from typing import Any
@@ -146,8 +145,3 @@ def numbers(seen: Look) -> dict[str, float]:
 def settled(collection: Collection, system: int, history: History, **changes: Any) -> None:
     """Keep other settings of a system."""
     collection.remember(system, replace(history, **changes))
-
-
-def state_of(row: Any) -> History:
-    """What is noted of a system, without its windows."""
-    return History.from_dict(json.loads(row["state"]))
