@@ -30,6 +30,8 @@ from epimeter.views import Binary
 BINS, THRESHOLD = 10, 0.7
 CHUNK = 1 << 18
 """Rows that are squared at a time."""
+SLACK = 1e-9
+"""What rounding may take or add, for each record."""
 MOST_CLASSES = 10_000
 """Classes that may be counted by name."""
 
@@ -94,6 +96,34 @@ class ErsSums:
         """In percent; 100 when nothing is wrong."""
         wrong, unsure = self.wrong
         return 100.0 * unsure / wrong if wrong else 100.0
+
+    @property
+    def possible(self) -> bool:
+        """Whether some records have these sums: every inequality that records imply.
+
+        Within a bin all confidences lie between its edges, and wrong ones below or from the threshold on; a sum of squares is
+        at least the square of the sum over the number (Cauchy-Schwarz) and at most what the edges allow, (c - a)(c - b) <= 0.
+        """
+        low = np.arange(BINS) / BINS
+        high = (np.arange(BINS) + 1) / BINS
+        unsure, sure = (part.prob.floats() for part in (self.unsure, self.sure))
+        right = self.whole.prob.floats() - unsure - sure
+        groups = (  # number, sum, least and greatest value of each record in the bin
+            (self.unsure.count, unsure, low, np.minimum(high, THRESHOLD)),
+            (self.sure.count, sure, np.maximum(low, THRESHOLD), high),
+            (self.whole.count - self.unsure.count - self.sure.count, right, low, high),
+        )
+        least = most = 0.0
+        for place, (count, total, begin, end) in enumerate(groups):
+            slack = SLACK * (count + 1)
+            if ((total < begin * count - slack) | (total > end * count + slack)).any() or (count < 0).any():
+                return False
+            if place == 2:  # right ones add (1 - c)^2
+                total, begin, end = count - total, 1 - end, 1 - begin
+            least += float(np.sum(total**2 / np.maximum(count, 1)))
+            most += float(np.sum((begin + end) * total - count * begin * end))
+        room = SLACK * (self.n_rows + 1)
+        return least - room <= float(self.squares.floats()) <= most + room
 
     @property
     def deviations(self) -> dict[str, float]:
@@ -249,6 +279,7 @@ class ErsTotals:
             self.classes is None or sum(self.classes.values()) == n,
             sum(self.sources.values()) == n,
             self.period is None or self.period.first <= self.period.last,
+            sums.possible,
         )
         if not all(held):
             raise InputError("sums must be those of some records; these contradict each other")
