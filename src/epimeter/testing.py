@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Laws that every metric of the catalogue keeps, for our tests and for those of others who write metrics.
+"""For tests: `assert_calibrated` holds predictions to limits, and laws hold metrics to what every metric keeps.
 
 A law is a function of a metric and a sample that raises AssertionError when the metric breaks it. Which laws concern
 a metric is read off its card.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.card import Metric, find
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.summaries.travel import from_bytes, to_bytes
@@ -215,6 +215,44 @@ def _assert_refused(metric: Metric[Any], sample: Sample, names: str) -> None:
     except EpimeterError as refusal:
         raise AssertionError(f"refused as {type(refusal).__name__}, not as bad input: {refusal}") from refusal
     raise AssertionError(f"{metric.name} accepted bad rows")
+
+
+def assert_calibrated(
+    y_true: Any, y_prob: Any, *, kind: str | None = None, decide: str = "interval", level: float = 0.95, **limits: float
+) -> None:
+    """Fail, as an assertion, unless every metric keeps its limit.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        Outcomes and probabilities, as for a metric.
+    kind
+        ``event``, ``answer`` or ``classes``; None takes a vector for an event and a matrix for classes.
+    decide
+        ``interval``: the bad end of the interval must keep the limit, so that few rows do not pass; ``value``: the bare
+        number.
+    level
+        Nominal coverage of the intervals.
+    limits
+        Metric and limit, as ``ece=0.05``: an upper one, or a lower one for metrics that are better when higher.
+    """
+    from epimeter.gate.judging import held
+    from epimeter.gate.policy import Requirement
+
+    if not limits:
+        raise InputError("assert_calibrated needs a limit, as ece=0.05; without one it would always hold")
+    if decide not in ("interval", "value"):
+        raise InputError(f"decide must be interval or value; got {decide!r:.40}", field="decide")
+    failed = []
+    for name, limit in limits.items():
+        metric = find(name)
+        side = "at_least" if metric.card.direction == "higher" else "at_most"
+        one = Requirement(metric=metric.name, decide=decide, **{side: float(limit)})  # type: ignore[arg-type]
+        verdict = held(one, y_true, y_prob, kind=kind, level=level)
+        if verdict.outcome != "pass":
+            failed.append(f"{verdict.requirement}: {verdict.reason}")
+    if failed:
+        raise AssertionError("; ".join(failed))
 
 
 LAWS: tuple[Callable[[Metric[Any], Sample], None], ...] = (

@@ -15,7 +15,7 @@ from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
-from epimeter.readers.table import Table
+from epimeter.readers.pairing import same_rows
 
 METRICS = ("brier_score", "ece", "ecd")
 
@@ -131,40 +131,3 @@ def named_files(files: tuple[str, ...]) -> list[str]:
     if len(set(names)) < len(names):
         names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
     return names
-
-
-def same_rows(tables: list[Table]) -> list[Table] | None:
-    """The tables with their rows in one order, where they hold the same rows; None where they do not."""
-    first = tables[0]
-    if all(table.id is not None for table in tables):
-        return _by_id(tables)
-    if any(table.n_rows != first.n_rows or table.y_prob.shape != first.y_prob.shape for table in tables):
-        return None
-    return tables if all(np.array_equal(table.y_true, first.y_true) for table in tables) else None
-
-
-def _by_id(tables: list[Table]) -> list[Table] | None:
-    """The rows by their ids. Answers are each model's own: those that all models gave are compared, whoever was right."""
-    labels = [np.asarray([str(value) for value in table.id]) for table in tables]
-    if any(len(np.unique(label)) != len(label) for label in labels):
-        return None
-    own = all(table.kind == "answer" for table in tables)
-    common = labels[0]
-    for label in labels[1:]:
-        common = np.intersect1d(common, label)
-    if not len(common) or (not own and any(len(common) < len(label) for label in labels)):
-        return None
-    made = []
-    for table, label in zip(tables, labels, strict=True):
-        order = np.argsort(label, kind="stable")
-        made.append(table.take(order[np.isin(label[order], common)]))
-    for table in () if own else made:
-        differ = np.flatnonzero(table.y_true != made[0].y_true)
-        if len(differ):
-            row = int(differ[0])
-            raise InputError(
-                f"{table.source} and {tables[0].source} hold the same ids but not the same outcomes; "
-                f"{len(differ)} differ, the first at id {str(table.id[row])!r}",
-                field="label",
-            )
-    return made

@@ -10,12 +10,13 @@ from typing import Any
 import click
 
 from epimeter.cli.columns import column_options
-from epimeter.cli.compare import named_files, same_rows
+from epimeter.cli.compare import named_files
 from epimeter.cli.evaluate import _choices, placed
 from epimeter.cli.outputs import spare
 from epimeter.errors import InputError
 from epimeter.readers import read
 from epimeter.readers.forecast import Choice
+from epimeter.readers.pairing import same_rows
 from epimeter.readers.table import Table
 
 NOUNS = (

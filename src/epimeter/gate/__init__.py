@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gate for continuous integration: a policy in git, predictions, a verdict.
+
+`read_policy` reads `epimeter.toml`, `judge` holds predictions against it, `Judgement` says what came of it.
+"""
+
+from epimeter.gate.judging import judge
+from epimeter.gate.policy import Gate, Requirement, read_policy
+from epimeter.gate.verdict import Judgement, Verdict
+
+__all__ = ["Gate", "Judgement", "Requirement", "Verdict", "judge", "read_policy"]
