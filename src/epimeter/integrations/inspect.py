@@ -54,31 +54,31 @@ def _of(name: str) -> Any:
 @metric
 def ece() -> Metric:
     """Expected calibration error of the confidences in the answers."""
-    return _of("ece")  # type: ignore[no-any-return]
+    return _of("ece")
 
 
 @metric
 def brier_score() -> Metric:
     """Mean squared distance between confidence and outcome."""
-    return _of("brier_score")  # type: ignore[no-any-return]
+    return _of("brier_score")
 
 
 @metric
 def auroc() -> Metric:
     """Chance that a right answer has the higher confidence."""
-    return _of("auroc")  # type: ignore[no-any-return]
+    return _of("auroc")
 
 
 @metric
 def aurc() -> Metric:
     """Area under the risk-coverage curve."""
-    return _of("aurc")  # type: ignore[no-any-return]
+    return _of("aurc")
 
 
 @metric
 def hle_ce() -> Metric:
     """Calibration error of Humanity's Last Exam, all bins counted."""
-    return _of("hle_ce")  # type: ignore[no-any-return]
+    return _of("hle_ce")
 
 
 @metric
