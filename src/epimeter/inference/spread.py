@@ -177,7 +177,7 @@ def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
-def clopper_pearson(hits: float, n: int, level: float) -> tuple[float, float]:
+def clopper_pearson(hits: float, n: float, level: float) -> tuple[float, float]:
     """The exact interval of a share: it covers at least as often as it says, at every N."""
     from scipy.special import betaincinv
 
