@@ -204,7 +204,7 @@ class Metric(Generic[R]):
         value = self.compute(finished, **choices)
         parameters = {name: p.default for name, p in self.parameters.items()} | recipe.choices() | dict(choices)
         if isinstance(value, float):
-            return Number(value, self.name, parameters, n_rows, bin_table(finished))  # type: ignore[return-value]
+            return Number(value, self.name, parameters, n_rows, finished)  # type: ignore[return-value]
         if isinstance(value, Result):
             value.attach(self.name, parameters, n_rows, bin_table(finished))
         return value

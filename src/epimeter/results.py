@@ -98,8 +98,6 @@ class Number(float):
         Every parameter that influenced the value, defaults included.
     n_rows
         Rows it was measured on.
-    table
-        The bins behind it, or None for a metric without bins.
     interval
         Where the population's value may lie; None unless it was asked for.
     """
@@ -107,7 +105,6 @@ class Number(float):
     metric: str
     parameters: Mapping[str, Any]
     n_rows: int
-    table: BinTable | None
     interval: Interval | None
 
     def __new__(
@@ -116,13 +113,23 @@ class Number(float):
         metric: str,
         parameters: Mapping[str, Any],
         n_rows: int,
-        table: BinTable | None,
+        read: Any,
         interval: Interval | None = None,
     ) -> Self:
+        """`read` is the finished summary it was read off, or its table of bins; None where there is none."""
         made = super().__new__(cls, value)
-        made.metric, made.parameters, made.n_rows, made.table = metric, parameters, n_rows, table
+        made.metric, made.parameters, made.n_rows, made._read = metric, parameters, n_rows, read
         made.interval = interval
         return made
+
+    _read: Any
+
+    @property
+    def table(self) -> BinTable | None:
+        """The bins behind it, made when they are looked at."""
+        if not isinstance(self._read, BinTable):
+            self._read = bin_table(self._read)
+        return self._read
 
     def __getnewargs__(self) -> Any:
         return float(self), self.metric, self.parameters, self.n_rows, self.table, self.interval

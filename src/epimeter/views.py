@@ -267,9 +267,9 @@ def view(
     weight = None if sample_weight is None else weights(sample_weight, len(prob))
     extra = {name: _frozen(column(values, name, len(prob))) for name, values in columns.items() if values is not None}
     if prob.ndim == 1:
-        if outcome is None:
+        if outcome is None or not found_sound:
             check_classes(true, 2)
-            outcome = true.astype(np.uint8)
+        assert outcome is not None  # otherwise a label was neither 0 nor 1
         stated: Literal["event", "answer"] = "answer" if states == "answer" else "event"
         return Binary(_frozen(outcome), _frozen(prob), weight, extra, stated)
     if probabilities and tops is None:

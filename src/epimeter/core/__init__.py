@@ -34,16 +34,17 @@ _TYPES = {
     "f8": ffi.typeof("double[]"),
 }
 NULL = ffi.NULL
+_from_buffer = ffi.from_buffer
 
 
 def read(values: NDArray[Any]) -> Any:
     """A C-contiguous array as a pointer the core reads from."""
-    return ffi.from_buffer(_TYPES[values.dtype.str[1:]], values)
+    return _from_buffer(_TYPES[values.dtype.str[1:]], values)
 
 
 def write(values: NDArray[Any]) -> Any:
     """A C-contiguous array of one's own as a pointer the core writes to."""
-    return ffi.from_buffer(_TYPES[values.dtype.str[1:]], values, True)
+    return _from_buffer(_TYPES[values.dtype.str[1:]], values, True)
 
 
 def accepted(answer: int) -> int:

@@ -12,6 +12,7 @@ from epimeter.core import ffi, lib, read, write
 from epimeter.core.threads import SHARE, shared
 
 Integers = NDArray[np.int64]
+_ROWS = ffi.typeof("epi_rows *")
 
 
 class Rows:
@@ -23,25 +24,22 @@ class Rows:
     __slots__ = ("_kept", "n_rows", "struct")
 
     def __init__(self, true: NDArray[Any], prob: NDArray[Any]) -> None:
-        if len(true) != len(prob):
-            raise ValueError(f"{len(true)} outcomes beside {len(prob)} confidences")
+        n_rows = len(prob)
+        if len(true) != n_rows:
+            raise ValueError(f"{len(true)} outcomes beside {n_rows} confidences")
         if true.dtype != np.uint8:
             true = true.astype(np.uint8)
         outcome, said = read(np.ascontiguousarray(true)), read(np.ascontiguousarray(prob))
         self._kept = outcome, said
-        self.n_rows = len(prob)
-        self.struct = ffi.new("epi_rows *")
-        self.struct.n, self.struct.outcome = len(prob), outcome
-        if prob.dtype == np.float32:
-            self.struct.single = said
-        else:
-            self.struct.prob = said
+        self.n_rows = n_rows
+        single = prob.dtype == np.float32
+        self.struct = ffi.new(_ROWS, (n_rows, outcome, ffi.NULL if single else said, said if single else ffi.NULL))
 
 
 def outcomes(label: NDArray[Any]) -> NDArray[np.uint8] | None:
-    """Whole numbers that are all 0 or 1, in one byte each; None where one is not."""
+    """Whole numbers in one byte each; None where one is neither 0 nor 1. Bytes are taken as they are: `sound` looks at them."""
     if label.dtype == np.uint8:
-        return label if lib.epi_sound_outcomes(read(np.ascontiguousarray(label)), len(label)) else None
+        return label
     made = np.empty(len(label), np.uint8)
     number = np.ascontiguousarray(label, np.int64)
     return made if lib.epi_outcomes(read(number), len(label), write(made)) else None

@@ -34,12 +34,6 @@ int epi_add_rows(epi_pass *pass, const epi_rows *rows, int64_t runs, const int64
 
 int epi_sound(const epi_rows *rows) { return complete(rows) && CHOOSE(epi_sound)(rows); }
 
-int epi_sound_outcomes(const uint8_t *outcome, int64_t n) {
-    uint8_t all = 0;
-    for (int64_t i = 0; i < n; i++) all |= outcome[i];
-    return all <= 1;
-}
-
 int epi_outcomes(const int64_t *label, int64_t n, uint8_t *outcome) {
     uint64_t all = 0;
     for (int64_t i = 0; i < n; i++) {

@@ -25,6 +25,8 @@ def cores() -> int:
 
 def shared(work: Callable[[slice], Made], n_rows: int, share: int = SHARE) -> list[Made]:
     """What `work` makes of each part of the rows, in their order; few rows are one part and no thread is asked."""
+    if n_rows < 2 * share:
+        return [work(slice(0, n_rows))]
     parts = min(cores(), n_rows // share)
     if parts < 2:
         return [work(slice(0, n_rows))]

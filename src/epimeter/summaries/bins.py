@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,12 +65,12 @@ class BinTotals:
     def filled(self) -> NDArray[np.bool_]:
         return self.size > 0
 
-    @property
+    @cached_property
     def size(self) -> Floats:
         """n_b: the weight of each bin, its number of rows when there are no weights."""
         return self.weight.floats()
 
-    @property
+    @cached_property
     def n(self) -> Floats:
         """N: the total weight (one number, or one a class)."""
         return self.weight.sum(axis=-1).floats()
@@ -276,8 +277,11 @@ class MomentBins(Bins):
         return MomentTotals(**vars(base), **made)
 
 
+@lru_cache(maxsize=64)
 def _width_edges(bins: int) -> Floats:
-    return np.asarray(np.arange(bins + 1) / bins)
+    edges = np.asarray(np.arange(bins + 1) / bins)
+    edges.flags.writeable = False
+    return edges
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,6 @@ int epi_add_rows(epi_pass *pass, const epi_rows *rows, int64_t runs, const int64
 /* Whether all rows are sound: outcomes 0 or 1, confidences in [0, 1]. */
 int epi_sound(const epi_rows *rows);
 
-/* Whether n outcomes are 0 or 1. */
-int epi_sound_outcomes(const uint8_t *outcome, int64_t n);
-
 /* n labels as outcomes; whether all are 0 or 1. */
 int epi_outcomes(const int64_t *label, int64_t n, uint8_t *outcome);
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is there a size at which a call becomes slower a row? 25 sizes from 100 to 10^8 rows, beside numpy.sum and scikit-learn.
+
+python -m benchmarks.sizes                 all; writes its section into docs/benchmarks.md
+python -m benchmarks.sizes --most 1e6      up to a million rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+
+from epimeter import evaluate
+from epimeter.metrics import ece
+
+BEGIN, END = "<!-- sizes: begin -->", "<!-- sizes: end -->"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+
+
+def best(call, budget=0.5, least=3):
+    """The least of several times, in seconds."""
+    found, begun, rounds = float("inf"), time.perf_counter(), 0
+    while rounds < least or time.perf_counter() - begun < budget:
+        start = time.perf_counter()
+        call()
+        found, rounds = min(found, time.perf_counter() - start), rounds + 1
+        if rounds >= least and found > budget:
+            break
+    return found
+
+
+def rows(n, kind):
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    if kind == "exact 0 and 1":
+        p = np.where(rng.random(n) < 0.05, np.round(p), p)
+    y = rng.random(n) < p
+    if kind == "float32":
+        p = p.astype(np.float32)
+    return y, p, rng.random(n) if kind == "weighted" else None
+
+
+def scikit(y, p):
+    from sklearn.calibration import calibration_curve
+    from sklearn.metrics import brier_score_loss, log_loss
+
+    calibration_curve(y, p, n_bins=10)
+    brier_score_loss(y, p)
+    log_loss(y, p)
+
+
+def line(n, kind):
+    y, p, weight = rows(n, kind)
+    given = {} if weight is None else {"sample_weight": weight}
+    one, report = best(lambda: ece(y, p, **given)), best(lambda: evaluate(y, p, **given))
+    cells = [
+        f"{n:,}",
+        kind,
+        f"{one * 1e6:,.1f}",
+        f"{one / n * 1e9:.2f}",
+        f"{report * 1e3:,.2f}",
+        f"{report / n * 1e9:.1f}",
+    ]
+    cells.append(f"{one / best(lambda: p.sum(), 0.1):.1f}")
+    cells.append(
+        f"{best(lambda: scikit(y, p), 0.2, 2) * 1e3:,.2f}" if 1_000 <= n <= 1_000_000 and kind == "float64" else ""
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--most", type=float, default=1e8)
+    given = parser.parse_args()
+    sizes = [int(round(10**power, -2)) for power in np.linspace(2, 8, 25) if 10**power <= given.most * 1.001]
+    kinds = ("float64", "float32", "exact 0 and 1", "weighted")
+    head = [
+        BEGIN,
+        "## Sizes",
+        "",
+        f"`benchmarks/sizes.py`, {platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; best of several, validation included.",
+        "",
+        "| rows | columns | `ece` µs | ns a row | `evaluate` with intervals ms | ns a row | `ece` by `numpy.sum` | scikit-learn¹ ms |",
+        "|---:|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    body = []
+    for n in sizes:
+        for kind in kinds if n <= 10_000_000 else kinds[:1]:
+            body.append(line(n, kind))
+            print(body[-1], flush=True)
+    tail = ["", "¹ `calibration_curve`, `brier_score_loss` and `log_loss`.", END]
+    text = PAGE.read_text()
+    section = "\n".join([*head, *body, *tail])
+    if BEGIN in text:
+        text = text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :]
+    else:
+        text = text.rstrip() + "\n\n" + section + "\n"
+    PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

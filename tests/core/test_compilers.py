@@ -1,0 +1,102 @@
+"""Every compiler at every level of optimisation, and under sanitizers, gives the same integers."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import hashlib, importlib.util, sys
+import numpy as np
+spec = importlib.util.spec_from_file_location("epimeter.core._native", sys.argv[1])
+made = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(made)
+sys.modules["epimeter.core._native"] = made
+import epimeter.metrics.point as point
+from epimeter.core import lib
+from epimeter.core.class_loops import class_bins, top_labels
+from epimeter.scale.plan import Plan
+from epimeter.summaries import Bins, FineBins, MomentBins
+from epimeter.summaries.row_totals import RowTotals
+from epimeter.summaries.travel import to_bytes
+from epimeter.views import Binary
+rng = np.random.Generator(np.random.PCG64(1))
+n = 20_011
+shapes = [rng.random(n), rng.beta(0.1, 0.1, n), rng.integers(0, 11, n) / 10, rng.random(n).astype(np.float32),
+          (rng.choice([0.0, 0.5, 1.0], n) + rng.choice([1, -1], n) * 10.0 ** rng.uniform(-320, -6, n)).clip(0, 1)]
+recipes = [r for r in Plan.of(None, {}, kind="event", weighted=False, cells=True).streaming if r.loop is not None]
+recipes += [Bins(20), MomentBins(300), Bins(1000)]
+found = []
+for level in (1, 3, 4):
+    lib.epi_limit_level(level)
+    digest = hashlib.sha256()
+    for prob in shapes:
+        true = (np.arange(n) * 7919 % 1000 < 1000 * prob).astype(np.uint8)
+        totals = RowTotals(recipes)
+        assert totals.add_all(true, prob)
+        for recipe in recipes:
+            digest.update(to_bytes(totals.summary(recipe)))
+        for recipe in (Bins(15, "mass"), FineBins(10, "area")):
+            digest.update(to_bytes(recipe.of(Binary(true, prob))))
+    matrix = np.tile([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], (500, 1))
+    digest.update(class_bins(np.arange(1000) % 3, matrix, 15).tobytes() + top_labels(matrix, 1e-6)[1].tobytes())
+    found.append(digest.hexdigest())
+assert len(set(found)) == 1, found
+print(found[0])
+"""
+
+
+def compilers():
+    known = {name: [name] for name in ("gcc", "clang") if shutil.which(name)}
+    if importlib.util.find_spec("ziglang"):
+        known["zig"] = [sys.executable, "-m", "ziglang", "cc"]
+    return known
+
+
+def build():
+    spec = importlib.util.spec_from_file_location("build_core", ROOT / "build_core.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made.build
+
+
+def integers(library, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **more}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(library)], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return integers(ROOT / "src" / "epimeter" / "core" / "_native.abi3.so")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimised", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("name", compilers())
+def test_every_compiler_gives_the_same_integers(name, optimised, tmp_path, expected):
+    flags = (optimised, "-fno-sanitize=undefined") if name == "zig" else (optimised,)
+    assert integers(build()(tmp_path / "_native.abi3.so", flags, compilers()[name])) == expected
+
+
+@pytest.mark.slow
+def test_the_loops_are_clean_under_sanitizers(tmp_path, expected):
+    """Addresses and undefined behaviour; Python itself is not compiled with either, so the runtime is loaded before it."""
+    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    library = build()(tmp_path / "_native.abi3.so", flags, ["gcc"])
+    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    assert integers(library, LD_PRELOAD=runtime, ASAN_OPTIONS="detect_leaks=0") == expected
+
+
+def test_the_sources_are_compiled_with_what_keeps_the_bits():
+    text = (ROOT / "build_core.py").read_text()
+    assert "-ffp-contract=off" in text and "-ffast-math" not in text
