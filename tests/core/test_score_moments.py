@@ -16,6 +16,7 @@ from epimeter.views import Binary, view
 from slow_rows import same
 
 SCORES = ("brier_score", "nll", "ecd", "spherical_score", "success_rate", "eo_ratio", "ecd_test", "root_brier_score")
+METRICS = ("ece", "esce", "brier_score", "nll", "ecd", "spherical_score", "success_rate", "eo_ratio", "dpe", "ecd_test")
 
 
 def rows(n, seed=0):
@@ -64,24 +65,26 @@ def test_the_moments_are_those_of_the_scores():
 def test_intervals_have_the_same_bits_in_any_order_of_the_rows():
     y, p = rows(30_000)
     order = np.random.default_rng(1).permutation(30_000)
-    assert ends(epimeter.evaluate(y, p)) == ends(epimeter.evaluate(y[order], p[order]))
+    assert ends(epimeter.evaluate(y, p, metrics=METRICS)) == ends(
+        epimeter.evaluate(y[order], p[order], metrics=METRICS)
+    )
 
 
 def test_a_pass_has_the_intervals_of_memory_by_slice_as_well():
     y, p = rows(12_000)
     code = np.arange(12_000) % 3
     columns = {"correct": y, "confidence": p, "model": code}
-    assert ends(scan(columns)) == ends(epimeter.evaluate(y, p))
-    assert None not in [v for k, v in ends(scan(columns)).items() if k != "spiegelhalter_z"]
-    for value, report in scan(columns, by="model").items():
-        assert ends(report) == ends(epimeter.evaluate(y[code == value], p[code == value]))
+    assert ends(scan(columns, METRICS)) == ends(epimeter.evaluate(y, p, metrics=METRICS))
+    assert all(ends(scan(columns, METRICS)).values())
+    for value, report in scan(columns, METRICS, by="model").items():
+        assert ends(report) == ends(epimeter.evaluate(y[code == value], p[code == value], metrics=METRICS))
 
 
 def test_weights_and_classes_have_intervals_in_a_pass():
     y, p = rows(6_000)
     weight = np.random.default_rng(3).random(6_000)
-    here = ends(epimeter.evaluate(y, p, sample_weight=weight))
-    there = ends(scan({"correct": y, "confidence": p, "weight": weight}))
+    here = ends(epimeter.evaluate(y, p, metrics=METRICS, sample_weight=weight))
+    there = ends(scan({"correct": y, "confidence": p, "weight": weight}, METRICS))
     assert here.keys() == there.keys()
     for name, known in here.items():
         assert (known is None) == (there[name] is None), name
@@ -90,13 +93,13 @@ def test_weights_and_classes_have_intervals_in_a_pass():
 
 def test_merged_summaries_have_the_intervals_of_all_rows():
     y, p = rows(9_000)
-    parts = [summarised({"correct": y[k::3], "confidence": p[k::3]}) for k in range(3)]
+    parts = [summarised({"correct": y[k::3], "confidence": p[k::3]}, METRICS) for k in range(3)]
     travelled = [unpacked(packed(part), "part") for part in parts]
-    assert ends(reports(joined(travelled))) == ends(epimeter.evaluate(y, p))
+    assert ends(reports(joined(travelled))) == ends(epimeter.evaluate(y, p, metrics=METRICS))
 
 
 def test_rows_that_all_score_alike_have_an_interval_of_no_width():
-    report = epimeter.evaluate(np.ones(500), np.full(500, 0.3))
+    report = epimeter.evaluate(np.ones(500), np.full(500, 0.3), metrics=METRICS)
     for name in ("brier_score", "nll", "spherical_score"):
         low, high, _ = ends(report)[name]
         assert low == high
