@@ -3,7 +3,7 @@
 from installation import until
 
 
-def test_evaluations_renew_suspend_and_restore_a_certificate(installation):
+def test_ERS_4_2_a_evaluations_renew_suspend_and_restore_a_certificate(installation):
     with installation.service.tenant("Renewal", "CRITICAL") as client:
         certificate = installation.certificate(client, "m", 1)
 

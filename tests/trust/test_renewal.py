@@ -32,7 +32,9 @@ def turn(calendar, typed, days):
     assert typed("log", "publish", "--issuer", "shop", "web")[0] == 0
 
 
-def test_an_evaluation_on_time_renews_a_failed_one_suspends_and_a_later_one_restores(calendar, typed, written):
+def test_ERS_4_1_c_an_evaluation_on_time_renews_a_failed_one_suspends_and_a_later_one_restores(
+    calendar, typed, written
+):
     head = opened(typed, written)
     assert head["level"] == "L3"
     first = line(typed)["next_evaluation"]

@@ -333,21 +333,21 @@ ERS = Standard(
             "definition",
             "subject: organization, system_id, domain.",
             "all present.",
-            functions("exchange.certificate_body"),
+            service("GET /v1/certificates/{id}"),
         ),
         clause(
             "ERS-5.1-c",
             "definition",
             "metrics: ece, u_recall (percent), ers (integer), sample_size, evaluation_period {start, end}.",
             "ers recomputed from ece, u_recall, domain must agree (C-03).",
-            functions("exchange.contradiction"),
+            trust("epimeter.trust.certificate.check_consistent"),
         ),
         clause(
             "ERS-5.1-d",
             "definition",
             'compliance: onto_ers (level), eu_ai_act, nist_rmf, iso_42001, each "aligned" in the example.',
             "C-19 says what the product writes.",
-            functions("exchange.certificate_body"),
+            service("GET /v1/certificates/{id}"),
         ),
         clause(
             "ERS-5.1-e",
@@ -364,7 +364,7 @@ ERS = Standard(
                 " metrics {global_ece, global_u_recall (percent), active_evaluations}, ttl in seconds (3600)."
             ),
             "C-21, C-22.",
-            functions("exchange.signal"),
+            service("GET /v1/signal/status"),
         ),
         clause(
             "ERS-6.1-a",
@@ -402,7 +402,7 @@ ERS = Standard(
                 "predictions [{confidence, correct}]."
             ),
             "missing key 401; malformed body 422 naming the record.",
-            functions("exchange.evaluation_request"),
+            service("POST /v1/evaluate"),
         ),
         clause(
             "ERS-6.2-b",
@@ -415,7 +415,7 @@ ERS = Standard(
                 'next_evaluation = evaluation date plus 12, 3 or 1 months (C-24); no level: level "NONE", status '
                 '"FAIL", next_evaluation null.'
             ),
-            functions("exchange.evaluation_response"),
+            service("POST /v1/evaluate"),
         ),
         clause(
             "ERS-6.3-a",
@@ -425,7 +425,7 @@ ERS = Standard(
                 "CRITICAL 2,000 and unlimited."
             ),
             "the 11th request in a minute on OPEN gets 429 with Retry-After (C-25).",
-            functions("exchange.retry_after"),
+            service("POST /v1/evaluate"),
         ),
         clause(
             "ERS-7.1-a",
@@ -456,7 +456,7 @@ ERS = Standard(
             "must",
             "OPEN receives signals one hour later than STANDARD (3600 s).",
             "timestamp of the newest signal visible to OPEN is at least 3600 s old.",
-            functions("exchange.visible_signal"),
+            service("GET /v1/signal/status"),
         ),
         clause(
             "ERS-8.2-a",
