@@ -21,6 +21,10 @@ $(VENV)/.test: pyproject.toml $(CORE)
 demo: $(VENV)/.demo
 	@$(BIN)/epimeter demo
 
+demo-llm: $(VENV)/.demo
+	@$(BIN)/epimeter evaluate src/epimeter/data/sums_mockllm.json
+	@$(BIN)/epimeter evaluate src/epimeter/data/sums_mockllm.json -o demo-llm.html
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
 
