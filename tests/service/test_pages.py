@@ -5,12 +5,14 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import ground
 import pytest
 
 from epimeter.trust.canonical import from_base64
 from epimeter.trust.merkle import leaf_hash, verify_inclusion
+from epimeter.web import site
 
 HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 NASTY = "<script>alert(1)</script> \"onload='x' &amp; {{7*7}}"
@@ -196,6 +198,10 @@ def test_the_log_finds_entries_and_proves_that_they_are_in(nobody, nasty):
     assert (found["type"], found["id"]) == ("certificate.issued", id)
     facts = nobody.get(f"/log/entries/{found['index']}.json").json()
     hashes = [from_base64(one, "hash") for one in facts["path"]]
+    assert (
+        f"together with the {len(hashes)} hashes below" in nobody.get(f"/log/entries/{found['index']}").text
+        or not hashes
+    )
     root = from_base64(facts["root"], "root")
     verify_inclusion(leaf_hash(facts["text"].encode()), facts["index"], facts["size"], hashes, root)
     system = nobody.get("/log.json", params={"q": found["fields"]["system"]}).json()["entries"]
@@ -233,3 +239,63 @@ def test_the_reference_names_every_operation_and_every_field(service, nobody):
     }
     for name, schema in document["components"]["schemas"].items():
         assert shown[name] == set(schema.get("properties", {}))
+
+
+ROUTES = {
+    # path: an address of it, and what anybody, a member and a member of another organisation get
+    "/": ("/", 200, 200, 200),
+    "/index.json": ("/index.json", 200, 200, 200),
+    "/registry": ("/registry", 200, 200, 200),
+    "/registry.json": ("/registry.json", 200, 200, 200),
+    "/registry.csv": ("/registry.csv", 200, 200, 200),
+    "/registry.atom": ("/registry.atom", 200, 200, 200),
+    "/registry.ics": ("/registry.ics", 200, 200, 200),
+    "/certificates/{certificate_id}": ("/certificates/{id}", 200, 200, 200),
+    "/certificates/{certificate_id}.json": ("/certificates/{id}.json", 200, 200, 200),
+    "/log": ("/log", 200, 200, 200),
+    "/log.json": ("/log.json", 200, 200, 200),
+    "/log/entries/{index}": ("/log/entries/0", 200, 200, 200),
+    "/log/entries/{index}.json": ("/log/entries/0.json", 200, 200, 200),
+    "/verify": ("/verify", 200, 200, 200),
+    "/verify.html": ("/verify.html", 200, 200, 200),
+    "/verify.json": ("/verify.json", 200, 200, 200),
+    "/docs": ("/docs", 200, 200, 200),
+    "/docs.json": ("/docs.json", 200, 200, 200),
+    "/docs/schemas": ("/docs/schemas", 200, 200, 200),
+    "/docs/schemas.json": ("/docs/schemas.json", 200, 200, 200),
+    "/docs/{slug}": ("/docs/trust", 200, 200, 200),
+    "/docs/{slug}.json": ("/docs/trust.json", 200, 200, 200),
+    "/static/{name}": ("/static/style.css", 200, 200, 200),
+}
+
+
+def test_every_route_says_who_may_open_it(service, nobody, tenant, other):
+    assert {route.path for area in (*site.AREAS, site.assets) for route in area.routes} == set(ROUTES)
+    id = issued(tenant)["certificate"]["id"]
+    for address, *expected in ROUTES.values():
+        path = address.replace("{id}", id)
+        assert [one.get(path, headers=HTML).status_code for one in (nobody, tenant, other)] == expected, path
+
+
+def test_words_stand_out_from_their_ground_in_light_and_dark():
+    """WCAG 2.2: 4.5 for text; computed here, because a tool abstains where a sign stands before a word."""
+    sheet = (files("epimeter") / "web" / "static" / "style.css").read_text()
+    for block in re.findall(r":root \{([^}]*)\}", sheet):
+        colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{3,6})", block))
+        pairs = [
+            (ink, under) for under in ("ground", "raised") for ink in ("ink", "soft", "link", "good", "bad", "open")
+        ]
+        for ink, under in [*pairs, ("on-accent", "accent")]:
+            assert contrast(colours[ink], colours[under]) >= 4.5, (ink, under)
+
+
+def contrast(one, other):
+    lights = sorted((light(one), light(other)))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def light(colour):
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -27,7 +27,8 @@ POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-FRESH = "public, max-age=30"
+LIVE = "public, no-cache"
+"""Kept by whoever likes, and asked for anew each time: a status is shown live, or not at all."""
 HOUR = "public, max-age=3600"
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _BLANK = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
@@ -99,7 +100,9 @@ def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
     """The text of a page; the policy goes into the header of its answer."""
     request.state.headers = {**getattr(request.state, "headers", {}), "Content-Security-Policy": POLICY}
     registry = request.app.state.ledger.registry
-    return _environment.get_template(template).render(facts, issuer=registry.issuer, path=request.url.path)
+    return _environment.get_template(template).render(
+        **facts, site={"issuer": registry.issuer, "path": request.url.path}
+    )
 
 
 def same(request: Request, answer: Response) -> Response:
@@ -114,7 +117,7 @@ def same(request: Request, answer: Response) -> Response:
 
 
 def page(
-    area: APIRouter, path: str, template: str, *, twin: str | None = None, cache: str = FRESH
+    area: APIRouter, path: str, template: str, *, twin: str | None = None, cache: str = LIVE
 ) -> Callable[[Callable[..., Facts]], Callable[..., Facts]]:
     """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`."""
 

@@ -90,14 +90,14 @@ def _operation(method: str, path: str, operation: Facts) -> Facts:
         "responses": [
             {
                 "status": status,
-                "description": one.get("description", ""),
+                "description": one.get("description", "").rstrip("."),
                 "media": [
                     {"media": media, "type": kind_of(inner.get("schema", {})), "example": inner.get("example")}
                     for media, inner in one.get("content", {}).items()
                 ],
                 "headers": sorted(one.get("headers", {})),
             }
-            for status, one in operation.get("responses", {}).items()
+            for status, one in sorted(operation.get("responses", {}).items())
         ],
     }
 

@@ -27,7 +27,7 @@ from epimeter.store import registry
 from epimeter.store.moments import moment, now, written
 from epimeter.trust.calendar import Dates, to_calendar
 from epimeter.trust.registry_rows import reading
-from epimeter.web.page import FRESH, Facts, page, same, visible
+from epimeter.web.page import LIVE, Facts, page, same, visible
 
 area = APIRouter(include_in_schema=False)
 LINES, MOST = 25, 200
@@ -189,7 +189,7 @@ def search(request: Request, look: Search, cursor: Cursor = None) -> Facts:
 
 
 def _sent(request: Request, data: bytes, media: str, next_: str | None, look: Wanted) -> Response:
-    headers = {"Cache-Control": FRESH}
+    headers = {"Cache-Control": LIVE}
     if next_ is not None:
         headers["Link"] = f'<{request.url.path}?{look.query(cursor=next_)}>; rel="next"'
     return same(request, Response(data, headers=headers, media_type=media))

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from epimeter.service.access import anybody
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.page import page as verifying_page
-from epimeter.web.page import FRESH, Facts, same
+from epimeter.web.page import LIVE, Facts, same
 
 area = APIRouter(include_in_schema=False)
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
@@ -39,7 +39,7 @@ def verify(request: Request) -> Response:
     said = _POLICY.search(text)
     assert said is not None
     policy = f"{unescape(said[1])}; frame-ancestors 'none'"
-    headers = {"Cache-Control": FRESH, "Content-Security-Policy": policy}
+    headers = {"Cache-Control": LIVE, "Content-Security-Policy": policy}
     return same(request, Response(text, headers=headers, media_type="text/html; charset=utf-8"))
 
 
@@ -53,5 +53,5 @@ def twin(request: Request) -> Response:
         "fingerprint": fingerprint(request.app.state),
         "status_lists": [registry.list_id],
     }
-    answer = Response(msgspec.json.encode(facts), headers={"Cache-Control": FRESH}, media_type="application/json")
+    answer = Response(msgspec.json.encode(facts), headers={"Cache-Control": LIVE}, media_type="application/json")
     return same(request, answer)
