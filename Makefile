@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
-.PHONY: fuzz demo test slow endurance lint format clean generate wheels
+.PHONY: fuzz demo demo-llm test slow endurance lint format clean generate wheels
 
 $(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
