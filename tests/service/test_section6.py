@@ -7,7 +7,7 @@ import re
 import ground
 
 from epimeter.service.secrets import key_id
-from epimeter.standards import ers_score
+from epimeter.standards import ers_next_evaluation, ers_score
 
 PATH = "/v1/evaluate"
 
@@ -117,3 +117,10 @@ def test_ERS_8_2_a_metrics_do_not_depend_on_a_tier(service):
         with service.tenant(f"Same {tier}", tier) as client:
             found.add(json.dumps(client.post(PATH, json=body).json()["metrics"]))
     assert len(found) == 1
+
+
+def test_ERS_6_2_b_the_answer_names_level_status_and_the_next_evaluation(tenant):
+    found = tenant.post(PATH, json=ground.body(ground.columns(1000))).json()["compliance"]
+    today = datetime.datetime.now(datetime.UTC).date()
+    assert (found["level"], found["status"]) == ("L3", "PASS")
+    assert found["next_evaluation"] in {ers_next_evaluation(today - datetime.timedelta(days=n), "L3") for n in (0, 1)}

@@ -74,3 +74,39 @@ def test_no_text_says_that_a_system_complies_with_a_law():
             for found in re.finditer(r"compl(y|ies) with", text):
                 around = text[max(0, found.start() - 60) : found.end()]
                 assert "never" in around, f"{path.name}: …{around}"
+
+
+LIBRARY = (
+    "epimeter.standards.unknowns.",
+    "epimeter.standards.ers.epistemic_gap",
+    "epimeter.standards.schedule.liability_due",
+)
+"""Functions that users call from Python, and no command for them."""
+
+
+def test_a_clause_points_at_code_that_runs():
+    """A function that no command, endpoint or public function calls answers nothing."""
+    import epimeter.standards
+
+    code = {path: path.read_text("utf-8") for path in (ROOT / "src/epimeter").rglob("*.py")}
+    for clause in CLAUSES:
+        for place in clause.answer.places if clause.answer.kind == "function" else ():
+            home, _, name = place.rpartition(".")
+            if name in epimeter.standards.__all__ or place.startswith(LIBRARY):
+                continue
+            own = ROOT / "src" / (home.replace(".", "/") + ".py")
+            called = any(
+                re.search(rf"\b{name}\(", text)
+                for path, text in code.items()
+                if path != own and "_clauses" not in path.name
+            )
+            assert called or len(re.findall(rf"\b{name}\(", code[own])) > 1, f"{clause.id}: nobody calls {place}"
+
+
+def test_what_the_service_answers_is_tested_at_the_service():
+    tests = clause_tests(ROOT / "tests")
+    for clause in CLAUSES:
+        if clause.answer.kind == "service" and clause.id in tests:
+            assert any(name.startswith("service/") for name in tests[clause.id]), (
+                f"{clause.id} is tested at no endpoint"
+            )

@@ -287,20 +287,6 @@ def test_ERS_4_1_d_the_highest_level_whose_limits_are_all_met():
     assert made.level == "NONE"
 
 
-def test_ERS_4_2_a_a_case_closes_from_day_7_and_is_overdue_after_day_30():
-    applied = {"applied": "2026-01-01"}
-    assert schedule.case_state("2026-01-02", **applied).state == "applied"
-    running = applied | {"evaluation_began": "2026-01-05"}
-    assert not schedule.case_state("2026-01-11", **running).may_close
-    assert schedule.case_state("2026-01-12", **running).may_close
-    assert not schedule.case_state("2026-02-04", **running).overdue
-    assert schedule.case_state("2026-02-05", **running).overdue
-    with pytest.raises(InputError, match=r"7 days before it is closed; it ran 6 \(ERS-4\.2-a\)"):
-        schedule.case_state("2026-01-12", **running, closed="2026-01-11", level="L1")
-    assert schedule.case_state("2026-01-12", **running, closed="2026-01-12", level="L1").state == "certified"
-    assert schedule.case_state("2026-01-12", **running, closed="2026-01-12", level="NONE").state == "rejected"
-
-
 def test_ERS_5_1_a_certificates_are_named_by_year_and_serial_and_last_twelve_months():
     assert id_of("ONTO-CERT-2026-7Q4MK8ZD2N0R5TVX", "id")
     with pytest.raises(VerificationError):

@@ -105,3 +105,16 @@ def test_the_dates_go_into_a_calendar_and_an_older_issuer_learns_its_past(calend
     assert f"DTSTART;VALUE=DATE:{after['next_evaluation'].replace('-', '')}\r\n" in text
     assert f"DTSTART;VALUE=DATE:{head['expires_at'][:10].replace('-', '')}\r\n" in text
     assert all(len(row.encode()) <= 75 for row in text.split("\r\n"))
+
+
+def test_a_status_list_from_before_a_revocation_is_not_believed_twice(calendar, typed, written):
+    head = opened(typed, written)
+    old = Path("shop/status/1.json").read_bytes()
+    trust = ("--root", "shop/trust-root.json", "--fingerprint", newest_root(Path("shop")).fingerprint)
+    verify = ("verify", "c.json", *trust, "--memory", "seen.json", "--status")
+    assert typed(*verify, "shop/status/1.json")[0] == 0
+    assert typed("revoke", head["id"], "--issuer", "shop", "--reason", "labels were wrong")[0] == 0
+    assert typed(*verify, "shop/status/1.json")[1].startswith("REVOKED")
+    Path("old.json").write_bytes(old)
+    code, out, _ = typed(*verify, "old.json")
+    assert code == 4 and out.startswith("STATUS_UNKNOWN") and "was seen before" in out

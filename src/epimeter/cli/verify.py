@@ -17,6 +17,11 @@ MARKS = {True: "yes", False: "no", None: "unknown"}
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @trust_options
 @click.option("--status", type=click.Path(exists=True, dir_okay=False), help="The signed status list.")
+@click.option(
+    "--memory",
+    type=click.Path(dir_okay=False),
+    help="File that remembers the newest status list seen; an older one may hide a revocation.",
+)
 @click.option("--at", metavar="TIME", help="The moment asked about, as 2026-11-15T06:00:00Z; by default now.")
 @click.option("--report", type=click.Path(exists=True, dir_okay=False), help="A report or PDF: is it the one covered?")
 @click.option("--record", type=click.Path(exists=True, dir_okay=False), help="A record made by epimeter disclose.")
@@ -33,6 +38,7 @@ def verify(
     roots: tuple[str, ...],
     fingerprint: str | None,
     status: str | None,
+    memory: str | None,
     at: str | None,
     report: str | None,
     record: str | None,
@@ -52,6 +58,7 @@ def verify(
     from epimeter.standards.conformity import SELF_ASSESSED
     from epimeter.trust.attestation import open_attestation
     from epimeter.trust.disclosure import check_disclosure
+    from epimeter.trust.status_memory import StatusMemory
     from epimeter.trust.verify import report_matches
     from epimeter.trust.verify import verify as judge
 
@@ -61,12 +68,13 @@ def verify(
     except VerificationError as fault:
         click.echo(f"epimeter: {fault}", err=True)
         raise click.exceptions.Exit(2 if fault.code == "malformed" else 3) from None
+    listed = None if status is None else content_of(status)
+    seen = StatusMemory(memory)
     verdict = judge(
-        content_of(certificate),
-        trust,
-        at=moment,
-        status=None if status is None else content_of(status),
+        content_of(certificate), trust, at=moment, status=listed, least_status_version=seen.least_version(listed)
     )
+    if listed is not None and any(step.number == 10 and step.holds is not None for step in verdict.steps):
+        seen.remember(listed)
     code, more = verdict.exit_code, {}
     if verdict.certificate is not None and report is not None:
         covered = report_matches(Path(report).read_bytes(), verdict.certificate)

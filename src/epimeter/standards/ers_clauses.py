@@ -316,7 +316,7 @@ ERS = Standard(
                 "States of a case: applied, evaluating, certified, rejected; evaluation may not close before day "
                 "7; after day 30 it is overdue."
             ),
-            functions("schedule.case_state"),
+            trust("epimeter.trust.renewal.renew"),
         ),
         clause(
             "ERS-5.1-a",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the next measurement is due, when a certificate lapses, how far a case has come. Days are days in UTC."""
+"""When the next measurement is due and when a certificate lapses. Days are days in UTC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from epimeter.errors import InputError
 from epimeter.results import Result
 from epimeter.standards.bands import number, word
 from epimeter.standards.ers import day_of, ers_next_evaluation, months_later
@@ -19,7 +18,6 @@ Day = str | datetime.date
 GRACE_DAYS = 7
 """A certificate is suspended when its evaluation is more than this overdue (C-17)."""
 VALID_MONTHS = 12
-SHORTEST_EVALUATION = 7
 LONGEST_EVALUATION = 30
 VOLUME_CHANGE = 0.25
 
@@ -84,52 +82,6 @@ def certificate_status(today: Day, *, issued: Day, next_due: Day, revoked: bool 
         (now > day_of(next_due) + datetime.timedelta(days=GRACE_DAYS), "SUSPENDED"),
     )
     return next((name for holds, name in states if holds), "VALID")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case(Result):
-    """A certification case on a given day (ERS-4.2-a)."""
-
-    state: str
-    may_close: bool
-    overdue: bool
-
-
-def case_state(
-    today: Day,
-    *,
-    applied: Day,
-    evaluation_began: Day | None = None,
-    level: str | None = None,
-    closed: Day | None = None,
-) -> Case:
-    """Where a case stands: applied, evaluating (closes from day 7, overdue after day 30), certified or rejected.
-
-    Parameters
-    ----------
-    evaluation_began
-        Day the collection began; None before it.
-    level
-        Level earned, `NONE` for none; given together with `closed`.
-    closed
-        Day the evaluation was closed; before day 7 it is refused.
-    """
-    now = day_of(today)
-    if evaluation_began is None:
-        return Case(state="applied", may_close=False, overdue=False)
-    begun = day_of(evaluation_began)
-    if begun < day_of(applied):
-        raise InputError("the evaluation must begin after the application (ERS-4.2-a)", field="evaluation_began")
-    if closed is not None:
-        held = (day_of(closed) - begun).days
-        if held < SHORTEST_EVALUATION:
-            raise InputError(
-                f"an evaluation must run {SHORTEST_EVALUATION} days before it is closed; it ran {held} (ERS-4.2-a)",
-                field="closed",
-            )
-        return Case(state="rejected" if level in (None, "NONE") else "certified", may_close=False, overdue=False)
-    held = (now - begun).days
-    return Case(state="evaluating", may_close=held >= SHORTEST_EVALUATION, overdue=held > LONGEST_EVALUATION)
 
 
 @dataclass(frozen=True, kw_only=True)
