@@ -556,13 +556,25 @@ def test_many_tests_are_adjusted_for_their_number():
     assert next(f for f in found if f.metric == "mce").p_value == by_itself.p_value
 
 
+def test_two_models_of_equal_error_are_rarely_called_different():
+    # One says 0.05 too much, the other 0.05 too little: equal errors, but not exchangeable. Swapping rejects a third of them.
+    generator, found = np.random.default_rng(5), 0
+    for seed in range(40):
+        truth = generator.uniform(0.1, 0.9, 800)
+        true = (generator.random(800) < truth).astype(int)
+        (made,) = compare(true, {"a": truth + 0.05, "b": truth - 0.05}, metrics=("ece",), draws=99, seed=seed)
+        found += made.p_value <= 0.05
+    assert found <= 6  # more than this happens once in 100 where the rate is 5 %
+
+
 def test_models_are_compared_in_pairs_and_adjusted_together():
     made = compare(Y, {"a": P, "b": Q, "c": 1 - P}, metrics=("brier_score", "ece"), draws=99)
     assert len(made) == 6
     one = bootstrap_difference(Y, P, Q, metric="ece", draws=99)
     here = next(d for d in made if (d.first, d.second, d.metric) == ("a", "b", "ece"))
     assert (here.interval.low, here.interval.high) == (one.low, one.high)
-    assert here.p_value == paired_permutation_test(Y, P, Q, metric="ece", draws=99).p_value
+    mean = next(d for d in made if (d.first, d.second, d.metric) == ("a", "b", "brier_score"))
+    assert mean.p_value == paired_permutation_test(Y, P, Q, metric="brier_score", draws=99).p_value
     worse = next(d for d in made if (d.first, d.second, d.metric) == ("a", "c", "brier_score"))
     assert worse.better == ("a" if worse.reject else "")
     assert json.dumps([d.to_dict() for d in made])
@@ -782,6 +794,12 @@ def test_compare_finds_the_same_rows_by_outcome_or_by_id(files):
 
 def test_compare_refuses_one_file_and_ids_with_other_outcomes(files):
     assert ran("compare", files / "a.csv").exit_code == 2
+    for name in (
+        "c",
+        "d",
+    ):  # whether an event happened is a fact of the row; whether an answer is right, one of the model
+        path = files / f"{name}.csv"
+        path.write_text(path.read_text().replace("confidence,correct", "prob,label"))
     text = (files / "d.csv").read_text().splitlines()
     text[1] = text[1][:-1] + str(1 - int(text[1][-1]))
     (files / "e.csv").write_text("\n".join(text) + "\n")

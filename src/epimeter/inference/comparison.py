@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
 from epimeter.parameters import check
 from epimeter.results import Interval
+from epimeter.summaries.means import MeanOf
 from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
@@ -182,7 +184,11 @@ def compare(
     progress: Progress | None = None,
     kind: str | None = None,
 ) -> Comparison:
-    """Two or more models on the same rows: differences with intervals, and tests by swapping predictions.
+    """Two or more models on the same rows: differences with intervals, and tests of equal value.
+
+    A mean (Brier score, log loss) is tested by swapping the predictions of rows. For other metrics swapping would test whether
+    the models are exchangeable, which two equally calibrated models need not be; their p-value comes from the difference in
+    units of its deviation among the bootstrap's replicates.
 
     Parameters
     ----------
@@ -198,8 +204,7 @@ def compare(
     adjust
         How p-values are adjusted, as in adjust_p_values.
     groups
-        One label a row; rows of one label are drawn together. There is then no swapping test: the p-value is that of
-        the bootstrap.
+        One label a row; rows of one label are drawn together, and every p-value is that of the bootstrap.
     draws, seed, threads
         Of the bootstrap and the swapping.
     progress
@@ -222,20 +227,23 @@ def compare(
     rows = []
     for a, b in itertools.combinations(range(len(names)), 2):
         null = None
-        if groups is None:
+        means = [statistic for statistic in statistics if isinstance(statistic.recipe, MeanOf)]
+        if groups is None and means:
             if views[a].prob.shape != views[b].prob.shape:
                 shapes = f"{views[a].prob.shape} and {views[b].prob.shape}"
                 raise InputError(f"both models must have predictions of one shape; got {shapes}")
             pair = [atoms[a], atoms[b]]
-            null = np.abs(swapped(views[a], views[b], statistics, draws, seed, threads, progress, pair))
+            null = np.abs(swapped(views[a], views[b], means, draws, seed, threads, progress, pair))
         for s, statistic in enumerate(statistics):
             values = statistic.of_view(views[a]), statistic.of_view(views[b])
             spread = drawn[:, a, s] - drawn[:, b, s]
-            if null is not None:
-                p_value = (1 + int(at_least(null[:, s], abs(values[0] - values[1])).sum())) / (draws + 1)
+            if null is not None and statistic in means:
+                column = null[:, means.index(statistic)]
+                p_value = (1 + int(at_least(column, abs(values[0] - values[1])).sum())) / (draws + 1)
                 method = "paired bootstrap; swapping test"
             else:
-                p_value, method = _bootstrap_p(values[0] - values[1], spread), "paired bootstrap by groups"
+                p_value = _equal_p(statistic, values[0] - values[1], spread)
+                method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     return _judged(rows, level, adjust)
 
@@ -281,7 +289,7 @@ def compare_samples(
     for s, statistic in enumerate(statistics):
         values = statistic.of_view(views[0]), statistic.of_view(views[1])
         spread = drawn[0][:, s] - drawn[1][:, s]
-        p_value = _bootstrap_p(values[0] - values[1], spread)
+        p_value = _equal_p(statistic, values[0] - values[1], spread)
         units = min(plan.width for plan in plans)
         word = "independent bootstrap" + (" by groups" if any(labels is not None for labels in groups) else "")
         rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
@@ -296,6 +304,20 @@ def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> 
     for name in metrics:
         refuse_without_value(find(name))
     return [Statistic.of(name, None) for name in metrics]
+
+
+def _equal_p(statistic: Statistic, value: float, drawn: Floats) -> float:
+    """How likely such a difference is where both have the same value in the population.
+
+    A mean's replicates lie around it as it lies around the truth, so they are counted. Those of an error are shifted by the
+    noise that every replicate adds, and only their deviation can be trusted (measured: docs/decisions/0057).
+    """
+    if isinstance(statistic.recipe, MeanOf) or not np.isfinite(drawn).all():
+        return _bootstrap_p(value, drawn)
+    deviation = float(np.std(drawn, ddof=1))
+    if deviation == 0:
+        return 1.0 if value == 0 else 1 / (len(drawn) + 1)
+    return min(1.0, 2 * NormalDist().cdf(-abs(value) / deviation))
 
 
 def _bootstrap_p(value: float, drawn: Floats) -> float:
