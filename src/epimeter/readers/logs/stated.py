@@ -50,7 +50,7 @@ from epimeter.readers.logs.phrases import (
     SENTENCE,
     SEPARATOR,
     STATISTICS,
-    STEM,
+    STEMS,
     STRONG,
     TAG,
     THOUGHT,
@@ -110,7 +110,7 @@ def stated(
     >>> stated("Confidence: 7").status
     'ambiguous'
     """
-    if not STEM.search(text):
+    if text.isascii() and not any(stem.search(text) for stem in STEMS):
         return NONE
     text = _plain(text)
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
@@ -138,8 +138,21 @@ def _plain(text: str) -> str:
     return MARKUP.sub("", text).replace("\\%", "%").lower()
 
 
+def _labels(text: str) -> Iterator[re.Match[str]]:
+    """The words for confidence; the pattern is tried only around letters that such a word has, since a text is long."""
+    if not text.isascii():
+        yield from LABEL.finditer(text)
+        return
+    done = 0
+    for place in sorted({hit.start() for stem in STEMS for hit in stem.finditer(text)}):
+        label = LABEL.search(text, max(done, place - 24), place + 40)
+        if label is not None and label.start() >= done:
+            done = label.end()
+            yield label
+
+
 def _mentions(text: str, scale: float | None, words: Mapping[str, float] | None) -> Iterator[_Mention]:
-    for label in LABEL.finditer(text):
+    for label in _labels(text):
         if label["adjective"]:
             mention = _adjective(text, label)
         else:
