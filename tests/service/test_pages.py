@@ -88,6 +88,7 @@ def test_every_page_is_inert_small_and_sets_no_cookie(service, nobody, nasty):
         again = nobody.get(path, headers={"if-none-match": answer.headers["etag"]})
         if path not in ("/", "/log", "/log/entries/0"):  # a signal may have come into the log meanwhile
             assert again.status_code == 304 and not again.content, path
+            assert again.headers.get_list("content-security-policy") == [policy], path
 
 
 def test_links_on_public_pages_lead_somewhere(nobody, nasty):

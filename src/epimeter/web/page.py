@@ -97,8 +97,7 @@ def html(request: Request) -> bool:
 
 
 def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
-    """The text of a page; the policy goes into the header of its answer."""
-    request.state.headers = {**getattr(request.state, "headers", {}), "Content-Security-Policy": POLICY}
+    """The text of a page."""
     registry = request.app.state.ledger.registry
     return _environment.get_template(template).render(
         **facts, site={"issuer": registry.issuer, "path": request.url.path}
@@ -112,7 +111,8 @@ def same(request: Request, answer: Response) -> Response:
     known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
     if tag not in known and "*" not in known:
         return answer
-    kept = {name: answer.headers[name] for name in ("etag", "cache-control", "vary") if name in answer.headers}
+    # The policy too: a browser puts the headers of this answer in the place of those it kept.
+    kept = {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
     return Response(status_code=304, headers=kept)
 
 
@@ -128,6 +128,7 @@ def page(
             headers = {"Cache-Control": cache, "Vary": "Accept"}
             if html(request) or ("json" not in request.headers.get("accept", "") and not _is_twin(request)):
                 answer = Response(render(request, template, facts), media_type="text/html; charset=utf-8")
+                answer.headers["Content-Security-Policy"] = POLICY
             else:
                 answer = Response(msgspec.json.encode(facts), media_type="application/json")
             answer.headers.update(headers)

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from epimeter.service import problems
 from epimeter.service.access import anybody
 from epimeter.web import certificate, home, log, reference, registry, verifying
-from epimeter.web.page import HOUR, html, render, same
+from epimeter.web.page import HOUR, POLICY, html, render, same
 
 AREAS = (home.area, registry.area, certificate.area, log.area, verifying.area, reference.area)
 assets = APIRouter(include_in_schema=False)
@@ -53,7 +53,7 @@ def _shown(handler: Callable[..., Any]) -> Callable[[Request, Exception], Respon
             facts["detail"] = "There is no page at this address."
         advice = problems.KINDS[problem.kind].advice
         text = render(request, "problem.html", facts | {"advice": advice})
-        headers = {**problem.headers, "Cache-Control": "no-store"}
+        headers = {**problem.headers, "Cache-Control": "no-store", "Content-Security-Policy": POLICY}
         return Response(text, problem.status, headers=headers, media_type="text/html; charset=utf-8")
 
     return shown
