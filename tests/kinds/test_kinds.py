@@ -248,3 +248,35 @@ def test_a_pass_over_files_has_kind_and_verdict_too(tmp_path):
     streamed, whole = epimeter.scan(str(tmp_path / "*.parquet")), epimeter.evaluate(y, p)
     assert streamed.kind == "event"
     assert streamed.verdict.p_value == whole.verdict.p_value and streamed.verdict.bias == whole.verdict.bias
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--domain medical",
+        "--weights 1,1,1",
+        "--truth x.json",
+        "--slice a",
+        "--strategy x",
+        "--assume-utc",
+        "--date 2026-01-01",
+    ],
+)
+def test_an_option_without_its_task_is_refused(tmp_path, capsys, option):
+    y, p = model(100)
+    code, out, err = run(capsys, "evaluate", written(tmp_path, y_true=y, y_prob=p), *option.split())
+    assert code == 2 and not out and option.split()[0] in err
+
+
+def test_the_options_of_intervals_work_on_every_evaluation(tmp_path, capsys):
+    y, p = model(400)
+    file = written(tmp_path, y_true=y, y_prob=p)
+    found = {
+        name: report(capsys, file, "-m", "ece", *options.split())["measurements"][0].get("interval")
+        for name, options in {
+            "plain": "", "none": "--interval none", "wide": "--level 0.99", "drawn": "--interval bootstrap --draws 99",
+            "other": "--interval bootstrap --draws 99 --seed 5",
+        }.items()
+    }  # fmt: skip
+    assert found["none"] is None and found["wide"]["high"] > found["plain"]["high"]
+    assert "bootstrap" in found["drawn"]["method"] and found["drawn"]["high"] != found["other"]["high"]

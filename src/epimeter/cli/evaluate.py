@@ -13,12 +13,14 @@ from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from epimeter.card import catalogue, find
+from epimeter.cli.certainty import Certainty
 from epimeter.cli.columns import column_options, pair
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
-from epimeter.cli.standards import standard_options
+from epimeter.cli.standards import refuse_without_standard, standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
@@ -88,6 +90,15 @@ def evaluate(
     """
     if everything and metrics:
         raise click.UsageError("--all and --metric exclude each other")
+    if not standards["standard"]:
+        refuse_without_standard(click.get_current_context())
+    if truth is not None and task != "detection":
+        raise click.UsageError("--truth goes with --task detection; without it it would change nothing")
+    if value is not None and by is None:
+        raise click.UsageError("--slice chooses one value of --by; name the column with --by")
+    if task == "detection":
+        _refuse_for_detections(click.get_current_context())
+    certainty = Certainty(**{name: standards[name] for name in ("interval", "level", "draws", "seed")})
     spare(output, file, *more, truth)
     choices = _choices(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
@@ -121,7 +132,14 @@ def evaluate(
         from epimeter.cli.sliced import rendered as rendered_slices
 
         measured = sliced_logs if logs else partial(passed, format=format)
-        reports = measured([file, *more], choice, names=_with_required(names, wanted), asked=asked, choices=choices)
+        reports = measured(
+            [file, *more],
+            choice,
+            names=_with_required(names, wanted),
+            asked=asked,
+            choices=choices,
+            certainty=certainty,
+        )
         write(rendered_slices(reports, form), output)
         for made in reports.values() if wanted else ():
             _judge(made, wanted)
@@ -130,12 +148,23 @@ def evaluate(
         from epimeter.readers import read
 
         table = read([file, *more] if logs else file, columns=choice, format=format)
-        report = measured_table(table, _with_required(names, wanted), choices)
+        report = measured_table(table, _with_required(names, wanted), choices, certainty)
         write(report.rendered(form), output)
     _judge(report, wanted)
 
 
-def sliced_logs(files: list[str], choice: Choice, names: Any, asked: Streaming, choices: dict[str, Any]) -> Any:
+def _refuse_for_detections(context: click.Context) -> None:
+    """Refuse options that detections have no use for."""
+    for name, option in (("columns", "--column"), ("forecast", "--kind"), ("positive", "--positive"), ("classes", "--classes"),
+                         ("format", "--format"), ("interval", "--interval"), ("level", "--level"), ("draws", "--draws"),
+                         ("seed", "--seed")):  # fmt: skip
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} does not apply to detections; leave it out")
+
+
+def sliced_logs(
+    files: list[str], choice: Choice, names: Any, asked: Streaming, choices: dict[str, Any], certainty: Certainty
+) -> Any:
     """The reports of logs by a column of their answers: a subject, a model."""
     from epimeter.cli.sliced import chosen
     from epimeter.readers.logs import read_log
@@ -145,7 +174,7 @@ def sliced_logs(files: list[str], choice: Choice, names: Any, asked: Streaming, 
     parts = read_log(files, options=choice.log).slices(asked.by)
 
     def report(name: str) -> Report:
-        return measured_table(parts[name].table(choice.columns), names, choices)
+        return measured_table(parts[name].table(choice.columns), names, choices, certainty)
 
     return chosen(Reports(list(parts), report), asked.value)
 
@@ -164,7 +193,7 @@ LOG_HEADLINES = ("accuracy", "auroc", "aurc")
 """What is measured of a log besides."""
 
 
-def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
+def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty: Certainty | None = None) -> Report:
     """Measure a table, and say in a refusal where in the file the fault is."""
     from epimeter.report import evaluate as measure
     from epimeter.report.evaluation import HEADLINES
@@ -186,6 +215,7 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any]) -> Report:
                 source=table.described(),
                 tick=None if everything else progress,
                 each=(lambda _: progress(1)) if everything else None,
+                **(certainty or Certainty()).of_rows(),
                 **choices,
             )
     finally:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from epimeter.cli.certainty import Certainty
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 
@@ -44,9 +46,25 @@ OPTIONS = (
     click.option("--assume-utc", is_flag=True, help="Times without a zone are UTC."),
     click.option("--interval", "interval", default="auto", show_default=True,
                  type=click.Choice(["auto", "bootstrap", "asymptotic", "none"]), help="How intervals are found."),
+    click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
+                 help="Nominal coverage of the intervals."),
     click.option("--draws", type=int, default=1000, show_default=True, help="Replicates of the bootstrap."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap."),
 )  # fmt: skip
+
+
+EVERYWHERE = ("interval", "level", "draws", "seed")
+"""Options that an evaluation without a standard has too."""
+
+
+def refuse_without_standard(context: click.Context) -> None:
+    """Refuse options of the standards where none is asked for: they would change nothing."""
+    names = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in Given.__dataclass_fields__:
+        if name in ("standard", "bins", *EVERYWHERE):
+            continue
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{names[name]} goes with --standard; without one it would change nothing")
 
 
 def standard_options(command: F) -> F:
@@ -78,6 +96,7 @@ class Given:
     date: str | None
     assume_utc: bool
     interval: Wanted
+    level: float
     draws: int
     seed: int
     bins: int | None = None
@@ -135,10 +154,12 @@ def evaluated(
         new_baseline=given.new_baseline,
         passport=given.passport,
         interval=given.interval,
+        level=given.level,
         draws=given.draws,
         seed=given.seed,
         source=table.described(),
     )
+    certainty = Certainty(given.interval, given.level, given.draws, given.seed)
     if declared.liability is not None and made.onto is not None:
         told = liability_report(
             records,
@@ -150,7 +171,7 @@ def evaluated(
             bins=given.bins,
         )
         made = replace(made, liability=told)
-    return Evaluated(made, measured_table(table, metrics, choices or {}), records)
+    return Evaluated(made, measured_table(table, metrics, choices or {}, certainty), records)
 
 
 def rendered(found: Evaluated, form: str) -> str | bytes:

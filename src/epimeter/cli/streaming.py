@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from epimeter.cli.certainty import Certainty
 from epimeter.cli.progress import Progress
 from epimeter.readers.forecast import Choice
 
@@ -61,7 +62,13 @@ def streams(files: list[str], asked: Streaming) -> bool:
 
 
 def passed(
-    files: list[str], choice: Choice, format: str | None, names: Any, asked: Streaming, choices: dict[str, Any]
+    files: list[str],
+    choice: Choice,
+    format: str | None,
+    names: Any,
+    asked: Streaming,
+    choices: dict[str, Any],
+    certainty: Certainty,
 ) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
     from epimeter.cli.sliced import chosen
@@ -88,6 +95,7 @@ def passed(
             sample=asked.sample,
             skip_damaged=asked.skip_damaged,
             progress=progress,
+            **certainty.of_pass(),
             **choices,
         )
     finally:
