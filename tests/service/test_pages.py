@@ -240,6 +240,8 @@ def test_the_reference_names_every_operation_and_every_field(service, nobody):
     }
     for name, schema in document["components"]["schemas"].items():
         assert shown[name] == set(schema.get("properties", {}))
+        for field, one in schema.get("properties", {}).items():
+            assert one.get("description"), f"{name}.{field} needs a sentence below it, or one in schemas/fields.py"
 
 
 ROUTES = {

@@ -16,6 +16,7 @@ from epimeter.service import schemas
 from epimeter.service.access import anybody, needs
 from epimeter.service.examples import EXAMPLES
 from epimeter.service.problems import KINDS, MEDIA_TYPE
+from epimeter.service.schemas.fields import describe
 
 REF = "#/components/schemas/{name}"
 ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request", "headers-too-large", "too-slow")
@@ -193,6 +194,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     _add_examples(made)
     _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
+    describe(components, _types.values())
     made.setdefault("components", {})["schemas"] = components
     made["components"]["securitySchemes"] = {
         "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
