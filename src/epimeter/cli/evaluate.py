@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -61,7 +63,7 @@ def evaluate(
     output: str | None,
     task: str,
     truth: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     value: str | None,
     row_limit: int | None,
     sample: int | None,
@@ -106,7 +108,7 @@ def evaluate(
     form = asked_form(output, as_json)
     asked = Streaming(by, value, row_limit, sample, skip_damaged)
     logs = task != "detection" and format is None and is_log([file, *more])
-    if logs and replace(asked, by=None, value=None).asked:
+    if logs and replace(asked, by=(), value=None).asked:
         raise click.UsageError("--row-limit, --sample and --skip-damaged are for files of rows; these are logs")
     if not logs and (task == "detection" or standards["standard"]) and (more or asked.asked):
         raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
@@ -120,7 +122,7 @@ def evaluate(
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
-        if by is not None:
+        if by:
             raise click.UsageError("--standard judges a whole log; it goes without --by")
         given = Given(**standards, bins=bins)
         found = evaluated(
@@ -128,10 +130,11 @@ def evaluate(
         )
         report = found.report
         write(rendered(found, form), output)
-    elif (logs and by is not None) or (not logs and streams([file, *more], asked)):
+    elif (logs and by) or (not logs and streams([file, *more], asked)):
         from epimeter.cli.sliced import rendered as rendered_slices
 
-        measured = sliced_logs if logs else partial(passed, format=format)
+        way = crossed_rows if len(by) > 1 else passed
+        measured = sliced_logs if logs else partial(way, format=format)
         reports = measured(
             [file, *more],
             choice,
@@ -141,16 +144,15 @@ def evaluate(
             certainty=certainty,
         )
         write(rendered_slices(reports, form), output)
-        for made in reports.values() if wanted else ():
-            _judge(made, wanted)
+        _judge(reports, wanted)
         return
     else:
         from epimeter.readers import read
 
         table = read([file, *more] if logs else file, columns=choice, format=format)
         report = measured_table(table, _with_required(names, wanted), choices, certainty)
-        write(report.rendered(form), output)
-    _judge(report, wanted)
+        write(_with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
+    _judge({None: report}, wanted)
 
 
 def _refuse_for_detections(context: click.Context) -> None:
@@ -170,13 +172,47 @@ def sliced_logs(
     from epimeter.readers.logs import read_log
     from epimeter.report.slices import Reports
 
-    assert asked.by is not None
-    parts = read_log(files, options=choice.log).slices(asked.by)
+    if len(asked.by) > 1:
+        raise click.UsageError(f"logs are sliced by one column; got --by {' --by '.join(asked.by)}")
+    parts = read_log(files, options=choice.log).slices(asked.by[0])
 
     def report(name: str) -> Report:
         return measured_table(parts[name].table(choice.columns), names, choices, certainty)
 
     return chosen(Reports(list(parts), report), asked.value)
+
+
+def crossed_rows(
+    files: list[str],
+    choice: Choice,
+    format: str | None,
+    names: Any,
+    asked: Streaming,
+    choices: dict[str, Any],
+    certainty: Certainty,
+) -> Any:
+    """The reports of rows in memory by several columns crossed; columns of many numbers are cut at their quartiles."""
+    import numpy as np
+
+    from epimeter.cli.sliced import chosen
+    from epimeter.readers import read
+    from epimeter.readers.assembly import joined
+    from epimeter.report.slices import Reports
+    from epimeter.report.slicing import slice_names
+
+    if replace(asked, by=(), value=None).asked:
+        raise click.UsageError(
+            "columns are crossed in memory; --row-limit, --sample and --skip-damaged are for one --by"
+        )
+    named = replace(choice, columns={**choice.columns, "slice": ",".join(asked.by)})
+    table = joined([read(file, columns=named, format=format) for file in files])
+    assert table.slices is not None
+    label = slice_names(table.slices, asked.by)
+
+    def report(name: str) -> Report:
+        return measured_table(table.take(label == name), names, choices, certainty)
+
+    return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)
 
 
 def _with_required(names: Any, wanted: list[Requirement]) -> Any:
@@ -235,6 +271,7 @@ def placed(table: Table) -> Iterator[None]:
 
 
 Requirement = tuple[str, str | None, str, float]
+COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 
 def parsed(requirement: str) -> Requirement:
@@ -250,33 +287,56 @@ def parsed(requirement: str) -> Requirement:
     return find(name).name, part, comparison, limit
 
 
-def _judge(report: Report, wanted: list[Requirement]) -> None:
-    """Say which requirements do not hold and exit with 1."""
-    failed = []
+def verdicts(report: Report, wanted: list[Requirement]) -> list[dict[str, Any]]:
+    """Every requirement held against a report: what was found, and whether it holds."""
+    made = []
     for name, part, comparison, limit in wanted:
+        told = {
+            "requirement": f"{name}{'.' + part if part else ''}{comparison}{limit:g}",
+            "holds": False,
+            "value": None,
+        }
+        made.append(told)
         if name in report.left_out:
-            failed.append(f"{name} was not measured: {report.left_out[name]}")
+            told["reason"] = f"{name} was not measured: {report.left_out[name]}"
             continue
         measurement = report[name]
-        value = measurement.value if part is None else measurement.fields.get(part)
-        if part is not None and part not in measurement.fields:
-            raise click.UsageError(f"{name} has no field {part!r}; it has {', '.join(measurement.fields) or 'none'}")
-        holds = (
-            value is not None
-            and {
-                "<=": value <= limit,
-                ">=": value >= limit,
-                "<": value < limit,
-                ">": value > limit,
-            }[comparison]
+        ends = (
+            {} if measurement.interval is None else {"low": measurement.interval.low, "high": measurement.interval.high}
         )
-        if not holds:
-            shown = "not defined" if value is None else f"{value:.6g}"
-            failed.append(f"{name}{'.' + part if part else ''} is {shown}, required {comparison} {limit:g}")
+        parts = {**measurement.fields, **ends}
+        if part is not None and part not in parts:
+            if part in ("low", "high"):
+                told["reason"] = f"{name} has no interval on these data"
+                continue
+            raise click.UsageError(f"{name} has no field {part!r}; it has {', '.join(parts) or 'none'}")
+        value = measurement.value if part is None else parts[part]
+        told["value"] = value
+        told["holds"] = value is not None and COMPARISONS[comparison](value, limit)
+        shown = "not defined" if value is None else f"{value:.6g}"
+        told["reason"] = f"{name}{'.' + part if part else ''} is {shown}, required {comparison} {limit:g}"
+    return made
+
+
+def _judge(reports: Mapping[Any, Report], wanted: list[Requirement]) -> None:
+    """Say which requirements do not hold, and on which slice, and exit with 1."""
+    failed = [
+        told["reason"] if value is None else f"{value}: {told['reason']}"
+        for value, report in (reports.items() if wanted else ())
+        for told in verdicts(report, wanted)
+        if not told["holds"]
+    ]
     for sentence in failed:
         click.echo(f"epimeter: {sentence}", err=True)
     if failed:
         raise click.exceptions.Exit(1)
+
+
+def _with_verdicts(rendered: str | bytes, form: str, found: list[dict[str, Any]]) -> str | bytes:
+    """A report in JSON with the requirements it was held against; other forms as they are."""
+    if form != "json" or not found:
+        return rendered
+    return json.dumps(json.loads(rendered) | {"requirements": found}, indent=2, allow_nan=False) + "\n"
 
 
 def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -> dict[str, Any]:

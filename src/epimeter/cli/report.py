@@ -28,5 +28,4 @@ def report(
     wanted = [parsed(requirement) for requirement in requirements]
     found = chosen(reports(merged_files(matching(files))), value)
     write(rendered(found, form), output)
-    for made in found.values():
-        _judge(made, wanted)
+    _judge(found, wanted)

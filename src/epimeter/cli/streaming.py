@@ -22,7 +22,7 @@ LARGE = 1 << 28
 class Streaming:
     """What the options of a pass say."""
 
-    by: str | None = None
+    by: tuple[str, ...] = ()
     value: str | None = None
     row_limit: int | None = None
     sample: int | None = None
@@ -38,7 +38,12 @@ def streaming_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a pass over many or large files."""
     options = [
         click.argument("more", nargs=-1, type=click.Path(), metavar="[FILE…]"),
-        click.option("--by", help="A column, or a folder's key: one report for each of its values."),
+        click.option(
+            "--by",
+            multiple=True,
+            metavar="COLUMN",
+            help="A column, or a folder's key: one report for each of its values; several columns are crossed.",
+        ),
         click.option("--slice", "value", help="With --by: only the report of this value."),
         click.option("--row-limit", type=int, metavar="N", help="Keep rows for the metrics that need all, up to N."),
         click.option("--sample", type=int, metavar="N", help="Above the limit, measure those metrics on N rows drawn."),
@@ -85,7 +90,7 @@ def passed(
         found = scan(
             files if len(files) > 1 else files[0],
             names,
-            by=asked.by,
+            by=asked.by[0] if asked.by else None,
             columns=choice.columns,
             kind=choice.kind,
             positive=choice.positive,
