@@ -91,6 +91,13 @@ class OrderedRows:
     @cached_property
     def levels(self) -> Levels:
         """The rows with equal confidences joined."""
+        if self.weight is None:
+            # Rows are counted, so running totals are whole numbers and their differences exact.
+            if len(self.starts) == self.n_rows:
+                return Levels(self.prob, self.mass, self.true)
+            ends = np.append(self.starts, self.n_rows)
+            seen = np.concatenate([[0.0], np.cumsum(self.true)])
+            return Levels(self.prob[self.starts], np.diff(ends).astype(np.float64), np.diff(seen[ends]))
         return Levels(
             self.prob[self.starts],
             np.add.reduceat(self.mass, self.starts),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.summaries.cuts import ROUNDING, width_index
+from epimeter.summaries.rows import Levels, Ordered
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -47,13 +48,14 @@ class Staircase:
 
     @classmethod
     def of(cls, view: Binary, binning: SweepCut) -> Staircase:
+        if view.weight is None:
+            return cls._of_counts(Ordered().of(view).levels, binning)
         prob, true = view.prob.astype(np.float64), view.true.astype(np.int64)
-        weight: Numbers = np.ones(len(prob), np.int64)
-        if view.weight is not None:
-            kept = view.weight > 0
-            prob, true, weight = prob[kept], true[kept], view.weight[kept]
-            if (weight == np.floor(weight)).all():
-                weight = weight.astype(np.int64)
+        kept = view.weight > 0
+        weight: Numbers = view.weight[kept]
+        prob, true = prob[kept], true[kept]
+        if (weight == np.floor(weight)).all():
+            weight = weight.astype(np.int64)
         # Sorted by weight and outcome too: sums of a step are then rounded alike in any order of the rows.
         order = np.argsort(prob) if weight.dtype.kind == "i" else np.lexsort((true, weight, prob))
         prob, weight = prob[order], weight[order]
@@ -61,6 +63,11 @@ class Staircase:
         starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
         prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
         return cls(prob, running(weight), running(seen), binning)
+
+    @classmethod
+    def _of_counts(cls, levels: Levels, binning: SweepCut) -> Staircase:
+        """Rows that count one each: their totals are whole numbers."""
+        return cls(levels.prob, running(levels.weight.astype(np.int64)), running(levels.true.astype(np.int64)), binning)
 
     @property
     def total(self) -> float:
