@@ -51,7 +51,8 @@ def value_of(measure: Metric[Any], y_true: Any, y_prob: Any, parameters: dict[st
     """The number a metric gives, or the field `value` of its result."""
     answer = measure(y_true, y_prob, **parameters)
     if isinstance(answer, Result):
-        answer = getattr(answer, "value", None)
+        # A test has a headline too, but a difference of test statistics is no gain.
+        answer = answer.to_dict().get("value")
     if not isinstance(answer, float | int):
         raise InputError(
             f"metric of calibration_gain must give a number or a result with a value; {measure.name} gives neither",
