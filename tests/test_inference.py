@@ -556,6 +556,17 @@ def test_many_tests_are_adjusted_for_their_number():
     assert next(f for f in found if f.metric == "mce").p_value == by_itself.p_value
 
 
+def test_several_models_are_ranked_with_how_sure_that_is():
+    made = compare(Y, {"a": P, "b": Q, "c": 1 - P}, metrics=("brier_score",), draws=99)
+    lines = made.facts["ranking"]["brier_score"]
+    values = {name: brier_score(Y, prob) for name, prob in (("a", P), ("b", Q), ("c", 1 - P))}
+    assert [line["model"] for line in lines] == sorted(values, key=values.get)
+    assert sum(line["best_in"] for line in lines) == pytest.approx(1) and lines[-1]["best_in"] == 0
+    assert set(lines[-1]["beaten_by"]) == {"a", "b"} and not lines[0]["beaten_by"]
+    assert "Ranking by brier_score" in str(made) and json.loads(made.to_json())["ranking"]
+    assert "ranking" not in compare(Y, {"a": P, "b": Q}, metrics=("brier_score",), draws=19).facts
+
+
 def test_two_models_of_equal_error_are_rarely_called_different():
     # One says 0.05 too much, the other 0.05 too little: equal errors, but not exchangeable. Swapping rejects a third of them.
     generator, found = np.random.default_rng(5), 0

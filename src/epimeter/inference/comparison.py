@@ -245,7 +245,50 @@ def compare(
                 p_value = _equal_p(statistic, values[0] - values[1], spread)
                 method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
-    return _judged(rows, level, adjust)
+    made = _judged(rows, level, adjust)
+    return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made))
+
+
+def _ranking(
+    names: Sequence[str], statistics: Sequence[Statistic], views: Sequence[View], drawn: Floats, made: Comparison
+) -> dict[str, list[dict[str, Any]]]:
+    """The models from best to worst by every metric that has a better, and how sure that is.
+
+    `best_in` is the share of replicates in which a model is the best, ties shared; `beaten_by` are the models that are better
+    by an established difference.
+    """
+    ranking = {}
+    for s, statistic in enumerate(statistics):
+        badness = _badness(statistic.name, np.array([[statistic.of_view(v) for v in views]]))
+        if badness is None or not np.isfinite(drawn[:, :, s]).all():
+            continue
+        again = _badness(statistic.name, drawn[:, :, s])
+        assert again is not None
+        best = again == again.min(axis=1, keepdims=True)
+        share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        lines = []
+        for place in np.argsort(badness[0], kind="stable"):
+            mine = [d for d in made if d.metric == statistic.name and names[place] in (d.first, d.second)]
+            beaten = [d.better for d in mine if d.better and d.better != names[place]]
+            lines.append(
+                {
+                    "model": names[place],
+                    "value": statistic.of_view(views[place]),
+                    "rank": 1 + int((badness[0] < badness[0, place]).sum()),
+                    "best_in": float(share[place]),
+                    "beaten_by": beaten,
+                }
+            )
+        ranking[statistic.name] = lines
+    return ranking
+
+
+def _badness(metric: str, values: Floats) -> Floats | None:
+    """Values turned so that smaller is better; None where a metric has no better."""
+    card = find(metric).card
+    if card.direction == "signed" and card.ideal is not None:
+        return np.abs(values - card.ideal)
+    return values if card.direction == "lower" else -values if card.direction == "higher" else None
 
 
 def compare_samples(
@@ -353,12 +396,7 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment) -> Comparison:
 
 
 def _better(metric: str, values: tuple[float, float], first: str, second: str) -> str:
-    card = find(metric).card
-    a, b = values
-    if card.direction == "signed" and card.ideal is not None:
-        a, b = abs(a - card.ideal), abs(b - card.ideal)
-    elif card.direction == "higher":
-        a, b = -a, -b
-    elif card.direction != "lower":
+    badness = _badness(metric, np.array(values))
+    if badness is None or badness[0] == badness[1]:
         return ""
-    return first if a < b else second if b < a else ""
+    return first if badness[0] < badness[1] else second

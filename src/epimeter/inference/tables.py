@@ -151,7 +151,25 @@ class Comparison(Lines[Difference]):
             ),
             *(Paragraph(note) for note in self.notes),
         )
-        return Document("Do the models differ?", self.subtitle, (*sections, Section("Reading", last)))
+        ranks = [_ranks(metric, lines) for metric, lines in self.facts.get("ranking", {}).items()]
+        return Document("Do the models differ?", self.subtitle, (*ranks, *sections, Section("Reading", last)))
+
+
+def _ranks(metric: str, lines: list[dict[str, Any]]) -> Section:
+    """Models from best to worst by one metric."""
+    rows = tuple(
+        (
+            str(line["rank"]),
+            line["model"],
+            cell_text(line["value"]),
+            f"{100 * line['best_in']:.0f} %",
+            ", ".join(line["beaten_by"]) or "–",
+        )
+        for line in lines
+    )
+    title = f"Ranking by {metric}"
+    columns = ("rank", "model", "value", "best in replicates", "beaten by")
+    return Section(title, (Grid(title, columns, rows, frozenset({0, 2, 3})),))
 
 
 def _pair(names: tuple[str, str], some: list[Difference]) -> Section:
