@@ -85,6 +85,7 @@ def search(
     domain: str | None = None,
     level: str | None = None,
     text: str | None = None,
+    ids: list[str] | None = None,
 ) -> list[RowMapping]:
     """Certificates, the newest first; `text` is looked for in the names of organisation and system and in the id."""
     query = select(certificates).where(certificates.c.id.is_not(None))
@@ -92,6 +93,8 @@ def search(
     for name, value in wanted.items():
         if value is not None:
             query = query.where(certificates.c[name] == value)
+    if ids is not None:
+        query = query.where(certificates.c.id.in_(ids))
     if text is not None:
         places = (certificates.c.organization_name, certificates.c.system_id, certificates.c.id)
         query = query.where(or_(*(place.icontains(text, autoescape=True) for place in places)))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -378,11 +378,7 @@ class Registry:
         events = list(self.life(identity))
         ((index, document),) = self._rows("SELECT status_index, document FROM certificates WHERE id = ?", identity)
         found = standing.standing_of(events, (statuses or self.statuses()).status(index))
-        expires = load_canonical(document)["certificate"]["expires_at"]
-        if to_moment(at) < expires or found.status == "REVOKED":
-            return found
-        sentence = "twelve months have passed since its issue; a new certificate goes on"
-        return replace(found, status="EXPIRED", reason=sentence, since=expires, next_evaluation=None)
+        return standing.as_of(found, load_canonical(document)["certificate"]["expires_at"], at)
 
     def statuses(self) -> StatusList:
         """The newest status list."""

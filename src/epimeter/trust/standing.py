@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -138,6 +138,14 @@ def standing_of(events: list[Event], status: str) -> Standing:
         evaluated_at=accepted[-1].at,
         next_evaluation=accepted[-1].due if status in ("VALID", "SUSPENDED") else None,
     )
+
+
+def as_of(found: Standing, expires_at: str, at: datetime) -> Standing:
+    """Where it stands at a moment: what has ended is EXPIRED, unless it was revoked."""
+    if to_moment(at) < expires_at or found.status == "REVOKED":
+        return found
+    sentence = "twelve months have passed since its issue; a new certificate goes on"
+    return replace(found, status="EXPIRED", reason=sentence, since=expires_at, next_evaluation=None)
 
 
 def not_counted(new: Reevaluation, subject: dict[str, Any], events: list[Event], expires_at: str) -> str | None:
