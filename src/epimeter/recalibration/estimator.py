@@ -117,8 +117,7 @@ class Recalibrator:
         """
         document = self._fitted
         ignored = np.zeros(len(X), np.int64) if hasattr(X, "__len__") else X
-        rows = view(ignored, X, kind=None if document.kind == "classes" else document.kind)
-        return mapped(document, rows.prob)
+        return mapped(document, view(ignored, X).prob)
 
     transform = predict
 
