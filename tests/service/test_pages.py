@@ -11,6 +11,7 @@ import ground
 import pytest
 
 from epimeter.trust.canonical import from_base64
+from epimeter.trust.entries import system_digest
 from epimeter.trust.merkle import leaf_hash, verify_inclusion
 from epimeter.web import site
 
@@ -218,6 +219,23 @@ def test_the_log_finds_entries_and_proves_that_they_are_in(nobody, nasty):
         assert answer.status_code in (404, 422) and answer.headers["content-type"].startswith("text/html"), path
 
 
+def test_the_page_of_a_system_shows_every_attempt_and_nothing_of_systems_without_a_certificate(tenant, nobody):
+    poor = ground.body({"confidence": [0.95] * 4, "correct": [False] * 4}, model_id="shy")
+    assert tenant.post("/v1/evaluate", json=poor).status_code == 200
+    tenant.post("/v1/evaluate", json=poor | {"model_id": "m"}).raise_for_status()
+    document = issued(tenant)
+    path = f"/systems/{system_digest(document['subject'])}"
+    facts = nobody.get(f"{path}.json").json()
+    told = [(one["number"], one["level"] == "NONE", one["certificate"]) for one in facts["attempts"]]
+    assert told == [(2, False, document["certificate"]["id"]), (1, True, None)]
+    assert [one["id"] for one in facts["certificates"]] == [document["certificate"]["id"]]
+    answer = nobody.get(path)
+    assert answer.status_code == 200 and "attempt 1 NONE, attempt 2 L" in answer.text
+    assert f'href="{path}"' in nobody.get(f"/certificates/{document['certificate']['id']}").text
+    for other in (system_digest(document["subject"] | {"system_id": "shy"}), "sha-256:" + "0" * 64, "%00", "x" * 90):
+        assert nobody.get(f"/systems/{other}").status_code in (404, 422), other
+
+
 def test_faults_are_pages_for_browsers_and_problems_for_programs(service, nobody):
     assert "<h1>No such thing</h1>" in nobody.get("/nothing").text
     assert nobody.get("/v1/nothing").headers["content-type"] == "application/problem+json"
@@ -255,6 +273,8 @@ ROUTES = {
     "/registry.ics": ("/registry.ics", 200, 200, 200),
     "/certificates/{certificate_id}": ("/certificates/{id}", 200, 200, 200),
     "/certificates/{certificate_id}.json": ("/certificates/{id}.json", 200, 200, 200),
+    "/systems/{system}": ("/systems/{system}", 200, 200, 200),
+    "/systems/{system}.json": ("/systems/{system}.json", 200, 200, 200),
     "/log": ("/log", 200, 200, 200),
     "/log.json": ("/log.json", 200, 200, 200),
     "/log/entries/{index}": ("/log/entries/0", 200, 200, 200),
@@ -274,9 +294,10 @@ ROUTES = {
 
 def test_every_route_says_who_may_open_it(service, nobody, tenant, other):
     assert {route.path for area in (*site.AREAS, site.assets) for route in area.routes} == set(ROUTES)
-    id = issued(tenant)["certificate"]["id"]
+    document = issued(tenant)
+    id, name = document["certificate"]["id"], system_digest(document["subject"])
     for address, *expected in ROUTES.values():
-        path = address.replace("{id}", id)
+        path = address.replace("{id}", id).replace("{system}", name)
         assert [one.get(path, headers=HTML).status_code for one in (nobody, tenant, other)] == expected, path
 
 

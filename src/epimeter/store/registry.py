@@ -68,6 +68,14 @@ def find(db: Connection, certificate: str) -> RowMapping | None:
     return db.execute(select(certificates).where(certificates.c.id == certificate)).mappings().first()
 
 
+def behind(db: Connection, names: list[str]) -> list[RowMapping]:
+    """The certificates that have one of these ids, or were issued from an evaluation that has, the newest first."""
+    named = or_(certificates.c.id.in_(names), certificates.c.evaluation.in_(names))
+    ordered = select(certificates).where(named, certificates.c.id.is_not(None))
+    newest = ordered.order_by(certificates.c.issued_at.desc(), certificates.c.id.desc())
+    return list(db.execute(newest).mappings())
+
+
 def newest_of(db: Connection, organization: str, system_id: str) -> RowMapping | None:
     """The newest certificate of a system."""
     mine = (certificates.c.organization == organization, certificates.c.system_id == system_id)

@@ -93,12 +93,12 @@ Search = Annotated[Wanted, Depends(wanted)]
 def found(state: Any, look: Wanted, *, limit: int = LINES, after: str | None = None) -> tuple[list[Facts], str | None]:
     """The lines of a search, the newest first, and the cursor of the next page."""
     rows, next_ = _rows(state, look, limit, place(after))
-    return _lines(state.ledger, rows), next_
+    return lines(state.ledger, rows), next_
 
 
 def _rows(state: Any, look: Wanted, limit: int, before: Any) -> tuple[list[Any], str | None]:
     exact = {"organization": look.organization, "system_id": look.system, "level": look.level, "domain": look.domain}
-    sought = {name: value or None for name, value in exact.items()} | {"text": look.q or None}
+    sought: dict[str, Any] = {name: value or None for name, value in exact.items()} | {"text": look.q or None}
     if not look.status and not look.due_by:
         with state.store.reading() as db:
             rows = registry.search(db, before=before, limit=limit + 1, **sought)
@@ -159,7 +159,7 @@ def _of_status(ledger: Any, word: str) -> list[str] | None:
         ]
 
 
-def _lines(ledger: Any, rows: list[Any]) -> list[Facts]:
+def lines(ledger: Any, rows: list[Any]) -> list[Facts]:
     """What is shown of certificates, read from the log in one go."""
     statuses, at = ledger.statuses(), moment(now())
     made = []

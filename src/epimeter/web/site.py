@@ -13,10 +13,10 @@ from starlette.exceptions import HTTPException
 
 from epimeter.service import problems
 from epimeter.service.access import anybody
-from epimeter.web import certificate, home, log, reference, registry, verifying
+from epimeter.web import certificate, home, log, reference, registry, system, verifying
 from epimeter.web.page import HOUR, POLICY, html, render, same
 
-AREAS = (home.area, registry.area, certificate.area, log.area, verifying.area, reference.area)
+AREAS = (home.area, registry.area, certificate.area, system.area, log.area, verifying.area, reference.area)
 assets = APIRouter(include_in_schema=False)
 STATIC = {"style.css": "text/css; charset=utf-8", "mark.svg": "image/svg+xml"}
 
