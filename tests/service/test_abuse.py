@@ -441,6 +441,7 @@ def test_api9_every_route_is_documented_and_of_version_1(service):
         "/.well-known/jwks.json",
         "/.well-known/jwks-historical.json",
         "/trust-root.json",
+        "/trust-root-{version}.json",
         "/status/{number}",
         "/log/checkpoint",
         "/log/tile/{path}",

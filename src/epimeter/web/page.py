@@ -126,7 +126,8 @@ def page(
         def answered(request: Request, **words: Any) -> Response:
             facts = function(request=request, **words)
             headers = {"Cache-Control": cache, "Vary": "Accept"}
-            if html(request) or ("json" not in request.headers.get("accept", "") and not _is_twin(request)):
+            twin_asked = request.url.path.endswith(".json") or "json" in request.headers.get("accept", "")
+            if html(request) or not twin_asked:
                 answer = Response(render(request, template, facts), media_type="text/html; charset=utf-8")
                 answer.headers["Content-Security-Policy"] = POLICY
             else:
@@ -147,7 +148,3 @@ def page(
         return function
 
     return made
-
-
-def _is_twin(request: Request) -> bool:
-    return request.url.path.endswith(".json")

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import time
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape, quoteattr
@@ -40,7 +39,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "status": ("VALID", "SUSPENDED", "SUPERSEDED", "EXPIRED", "REVOKED"),
     "domain": get_args(Domain),
 }
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 Text = Annotated[str, Query(max_length=200)]
 
 
@@ -63,6 +61,13 @@ class Wanted:
         return urlencode({name: value for name, value in said.items() if value})
 
 
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def wanted(
     q: Text = "",
     organization: Text = "",
@@ -76,12 +81,8 @@ def wanted(
     for name, value in (("level", level), ("status", status), ("domain", domain)):
         if value and value not in CHOICES[name]:
             raise Problem("invalid", f"{name} must be one of {', '.join(CHOICES[name])}; got {value[:40]!r}")
-    if due_by:
-        try:
-            assert _DAY.fullmatch(due_by)
-            datetime.fromisoformat(due_by)
-        except (AssertionError, ValueError):
-            raise Problem("invalid", f"due_by must be a day such as 2026-12-31; got {due_by[:40]!r}") from None
+    if due_by and not _is_day(due_by):
+        raise Problem("invalid", f"due_by must be a day such as 2026-12-31; got {due_by[:40]!r}")
     return Wanted(
         q=q.strip(), organization=organization, system=system, level=level, status=status, domain=domain, due_by=due_by
     )
