@@ -215,7 +215,7 @@ def test_health_and_numbers_for_prometheus(service, tenant):
     tenant.post("/v1/evaluate", json=ground.body({"confidence": [0.9], "correct": [True]}))
     with service.client() as nobody:
         assert nobody.get("/healthz").json()["status"] == "ok"
-        assert nobody.get("/readyz").json()["checks"] == {"database": "ok", "trust": "ok"}
+        assert nobody.get("/readyz").json()["checks"] == {"database": "ok", "trust": "ok", "keys": "ok"}
         assert nobody.get("/metrics").status_code == 404
     text = httpx.get(f"{service.admin_url}/metrics").text
     assert 'epimeter_requests_total{method="POST",route="/v1/evaluate",status="200"}' in text

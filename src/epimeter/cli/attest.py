@@ -53,7 +53,7 @@ def attest(
     """Sign, as an auditor, that the certificate CERT was reproduced from its data or audited on site.
 
     \b
-    epimeter attest cert.json --auditor auditor --name "Audit AG" --basis reproduced --data october.parquet \\
+    epimeter attest cert.json --auditor auditor --name "Audit AG" --basis reproduced --data october.parquet
         --scope "numbers and digests" -o attestation.json
     epimeter attest cert.json --enter attestation.json --issuer issuer
     epimeter verify cert.json … --attestation attestation.json --auditor-key KEY
