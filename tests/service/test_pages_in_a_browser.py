@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from test_pages import NASTY, issued
+from test_public_pages import NASTY, issued
 
 _place = Path(__file__).parents[1] / "trust" / "browser.py"
 _found = importlib.util.spec_from_file_location("browser", _place)
