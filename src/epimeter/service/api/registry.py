@@ -291,7 +291,15 @@ def search(
     wanted = {"organization": organization, "system_id": system_id, "domain": domain, "level": level}
     state = request.app.state
     with state.store.reading() as db:
-        rows = registry.search(db, before=place(cursor), limit=limit + 1, **wanted)
+        rows = registry.search(
+            db,
+            before=place(cursor),
+            limit=limit + 1,
+            organization=organization,
+            system_id=system_id,
+            domain=domain,
+            level=level,
+        )
     rows, next_ = cut(rows, limit, at="issued_at")
     found = [(row, state_of(state.ledger, row["id"])) for row in rows]
     lines = [
