@@ -422,6 +422,9 @@ def test_a_temperature_at_the_end_of_its_range_is_that_end():
     assert r.temperature_scaling([0, 1], [0.2, 0.9]).temperature == 0.01
     assert r.temperature_scaling([1, 0], [0.2, 0.9]).temperature == 100
     assert r.temperature_scaling([0, 1], [0.5, 0.5]).temperature == 1
+    # The loss of certain and right forecasts is flat: Newton's steps stay short all the way.
+    for weight in (None, [1.0, 3.0], [0.3, 0.7]):
+        assert r.temperature_scaling([0, 1], [0.0, 1.0], sample_weight=weight).temperature == 0.01
 
 
 def test_temperature_maps_vectors_and_matrices():

@@ -80,10 +80,11 @@ def best_inverse(score: Floats, weight: Floats | None, start: Derivatives) -> tu
     """The 1/T of least loss and what `derivatives` says there: Newton's method on a convex function.
 
     Every look at the function is a pass over all scores, so none is made that is not needed: the ends of the range are
-    looked at only when a step leads there.
+    looked at only when a step leads there, or when steps no longer help. Where the loss falls like an exponential (certain
+    forecasts that are right) every step of Newton is as long as the one before, and would never arrive.
     """
     low, high = 1 / LIMITS[1], 1 / LIMITS[0]
-    cold, here = 1.0, start
+    cold, here, former = 1.0, start, math.inf
     for _ in range(100):
         _, slope, curvature = here
         if slope == 0:
@@ -96,7 +97,9 @@ def best_inverse(score: Floats, weight: Floats | None, start: Derivatives) -> tu
             break
         step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
         new = cold + step
-        if not low < new < high:
+        slow = abs(slope) > former / 4 and abs(step) > 1e-8 * cold
+        former = abs(slope)
+        if slow or not low < new < high:
             end = high if step > 0 else low
             there = derivatives(score, weight, end)
             if there[1] * step <= 0:
