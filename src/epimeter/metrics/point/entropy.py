@@ -35,7 +35,7 @@ def losses_and_outcomes(view: View, *, eps: Clip = 0.0) -> NDArray[np.float64]:
     proper="yes",
     equation=r"NE=\frac{NLL}{-\bar y\log\bar y-(1-\bar y)\log(1-\bar y)}",
     where={"NLL": "nll of the event", "ybar": "share of outcome 1, the base rate"},
-    source="He et al. 2014 ADKDD, eq 3",
+    source="He et al. 2014 ADKDD, eq 3; beyond the review",
     matrix="reduced to its top label",
     pitfalls="1 is what the base rate itself scores; above 1 the forecast is worse than knowing no more. Undefined where all "
     "outcomes are the same. It is 1 - skill_score with metric=nll.",

@@ -32,7 +32,7 @@ Rejected = Annotated[float, Between(0, 1, open_low=True)]
         "y_i": "1 where the answer is right",
         "r(t)": "share of wrong answers among those kept at threshold t",
     },
-    source="Geifman, Uziel and El-Yaniv 2019 ICLR; Franc, Prusa and Voracek 2023 JMLR 24(11), population form",
+    source="Geifman, Uziel and El-Yaniv 2019 ICLR; Franc, Prusa and Voracek 2023 JMLR 24(11), population form; beyond the review",
     matrix=READ,
     pitfalls=TIES
     + "It mixes accuracy with ranking: a better model has a smaller area at equal ranking. e_aurc and auroc look at "
@@ -52,7 +52,7 @@ def aurc(rows: OrderedRows) -> float:
     direction="lower",
     equation=r"E\text{-}AURC=AURC-\frac1N\sum_{k=1}^{m}\frac{k}{N-m+k}",
     where={"m": "number of wrong answers"},
-    source="Geifman, Uziel and El-Yaniv 2019 ICLR",
+    source="Geifman, Uziel and El-Yaniv 2019 ICLR; beyond the review",
     matrix=READ,
     pitfalls=TIES
     + "In print the best area is the approximation r + (1-r) ln(1-r); here it is the exact sum, which it tends to.",
@@ -72,7 +72,7 @@ def e_aurc(rows: OrderedRows) -> float:
     direction="higher",
     equation=r"AUARC=\frac1N\sum_i\big(1-r(c_i)\big)=1-AURC",
     where={"r(t)": "as in aurc"},
-    source="Nadeem, Zucker and Hanczar 2009 MLSB, PMLR 8; Lin, Trivedi and Sun 2024 TMLR",
+    source="Nadeem, Zucker and Hanczar 2009 MLSB, PMLR 8; Lin, Trivedi and Sun 2024 TMLR; beyond the review",
     matrix=READ,
     pitfalls=TIES,
     aliases=("area_under_accuracy_rejection",),
@@ -93,7 +93,8 @@ def auarc(rows: OrderedRows) -> float:
         "a": "accuracy, the area of a blind order",
         "AUARC^*": "the area where every wrong answer is rejected first",
     },
-    source="Malinin and Gales 2021 ICLR; Fadeeva et al. 2023 EMNLP (LM-Polygraph), area of the accuracy of those kept",
+    source="Malinin and Gales 2021 ICLR; Fadeeva et al. 2023 EMNLP (LM-Polygraph), area of the accuracy of those kept; "
+    "beyond the review",
     matrix=READ,
     pitfalls=TIES
     + "0 is what chance gives, 1 the best order; below 0 confidence points the wrong way. Malinin and Gales take "

@@ -25,7 +25,8 @@ from epimeter.summaries.rows import OrderedAnswers, OrderedRows
     weighted=False,
     equation=r"CE=\sqrt{\sum_b\frac{n_b}{N}\big(\bar y_b-\bar c_b\big)^2}",
     where={"b": "bins of a hundred answers in order of confidence; the last takes what is left over"},
-    source="Phan et al. 2025, Humanity's Last Exam, and its published code; Hendrycks, Mazeika and Dietterich 2019 ICLR",
+    source="Phan et al. 2025, Humanity's Last Exam, and its published code; Hendrycks, Mazeika and Dietterich 2019 ICLR; "
+    "beyond the review",
     matrix=READ,
     pitfalls="The published code leaves out the last bin, up to 199 of the most confident answers, and cuts a run of equal "
     "confidences where a sort happens to leave its answers. Here every bin counts, as in inspect-evals, and a run "

@@ -35,7 +35,7 @@ def rightness(view: View) -> NDArray[np.float64]:
     direction="higher",
     equation=r"a=\frac1N\sum_iy_i",
     where={"y_i": "1 where the answer is right"},
-    source="the share of right answers; of a forecast, of its top label",
+    source="the share of right answers; of a forecast, of its top label; beyond the review",
     matrix=READ,
     pitfalls="Says nothing about confidence. success_rate, of the catalogue of forecasts, expects what the forecast itself says.",
     aliases=("acc",),
@@ -62,7 +62,7 @@ class SelectiveAccuracy(Result):
     direction="higher",
     equation=r"a(\kappa)=\frac{\sum_i1[c_i\ge t]\,y_i}{\sum_i1[c_i\ge t]},\qquad t=\max\{t:\tfrac1N\sum_i1[c_i\ge t]\ge\kappa\}",
     where={"kappa": "the coverage asked for"},
-    source="El-Yaniv and Wiener 2010 JMLR 11; Geifman and El-Yaniv 2017 NeurIPS",
+    source="El-Yaniv and Wiener 2010 JMLR 11; Geifman and El-Yaniv 2017 NeurIPS; beyond the review",
     matrix=READ,
     pitfalls="Equal confidences are kept together, so more may be kept than asked for: `coverage` says how many.",
 )
@@ -102,7 +102,7 @@ class CoverageAtAccuracy(Result):
     direction="higher",
     equation=r"\kappa(a)=\max_t\Big\{\tfrac1N\sum_i1[c_i\ge t]:\ a_t\ge a\Big\}",
     where={"a_t": "accuracy of the answers with confidence at least t", "a": "the accuracy asked for"},
-    source="Geifman and El-Yaniv 2017 NeurIPS; C@Acc in Kamath, Jia and Liang 2020 ACL",
+    source="Geifman and El-Yaniv 2017 NeurIPS; C@Acc in Kamath, Jia and Liang 2020 ACL; beyond the review",
     matrix=READ,
     pitfalls="The best threshold on these answers is chosen after the fact: on new ones the accuracy falls a little short. 0 where "
     "no threshold reaches the accuracy.",

@@ -19,7 +19,7 @@ from epimeter.summaries.rows import OrderedAnswers, OrderedRows
     direction="higher",
     equation=r"AUROC=\frac{\sum_{i:y_i=1}\sum_{j:y_j=0}\big(1[c_i>c_j]+\tfrac12 1[c_i=c_j]\big)}{N_1N_0}",
     where={"N_1, N_0": "number of right and of wrong answers"},
-    source="Hanley and McNeil 1982, Radiology 143; for confidence Hendrycks and Gimpel 2017 ICLR",
+    source="Hanley and McNeil 1982, Radiology 143; for confidence Hendrycks and Gimpel 2017 ICLR; beyond the review",
     matrix=READ,
     pitfalls="Of an event (the probability of outcome 1) it is the confidence in the top label that is ranked, not the "
     "probability: scikit-learn's roc_auc_score of y_true and y_prob is another number. Undefined where all answers "
