@@ -391,13 +391,20 @@ def test_a_clearly_miscalibrated_model_is_covered():
 
 def test_reports_carry_intervals_unless_told_otherwise():
     report = epimeter.evaluate(Y, P)
-    with_interval = [m.metric for m in report.values() if m.interval is not None]
-    assert {"ece", "mce", "lp_ce", "esce", "brier_score", "nll", "ecd", "success_rate", "eo_ratio", "dpe"} <= set(
-        with_interval
-    )
-    assert "spiegelhalter_z" not in with_interval
+    with_interval = {m.metric for m in report.values() if m.interval is not None}
+    assert {"brier_score", "nll", "ece", "mce", "esce", "ecd"} <= with_interval
+    without = {m.metric: m.no_interval for m in report.values() if m.interval is None}
+    assert without == {
+        "corp": "none known",
+        "abc": "none known",
+        "drmsce_bcs": "none known",
+        "spiegelhalter_z": "a test",
+    }
+    assert all(m.no_interval is None for m in report.values() if m.interval is not None)
     assert report.to_dict()["measurements"][0]["interval"]["level"] == 0.95
-    assert all(m.interval is None for m in epimeter.evaluate(Y, P, intervals=None).values())
+    asked = ("lp_ce", "success_rate", "eo_ratio", "dpe")
+    assert all(m.interval is not None for m in epimeter.evaluate(Y, P, metrics=",".join(asked)).values())
+    assert all(m.interval is None and m.no_interval is None for m in epimeter.evaluate(Y, P, intervals=None).values())
 
 
 def test_a_report_by_bootstrap_shares_replicates_with_the_interval_alone():
@@ -419,9 +426,14 @@ def test_reports_say_how_many_independent_units_there_are():
 
 def test_a_report_of_one_row_or_of_undefined_values_has_no_intervals():
     report = epimeter.evaluate([1], [0.7])
-    assert all(m.interval is None for m in report.values())
-    report = epimeter.evaluate([1, 1, 1], [0.7, 0.7, 0.7], intervals="bootstrap", draws=20)
+    assert all(m.interval is None and m.no_interval for m in report.values())
+    asked = "eo_ratio,normalized_entropy"
+    report = epimeter.evaluate([1, 1, 1], [0.7, 0.7, 0.7], metrics=asked, intervals="bootstrap", draws=20)
     assert report["eo_ratio"].value is not None
+    undefined = report["normalized_entropy"]
+    assert undefined.value is None
+    assert undefined.undefined
+    assert undefined.interval is None
 
 
 # Bad input
