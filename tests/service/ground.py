@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -78,3 +79,22 @@ def zstd(data):
 
 def gzipped(data):
     return gzip.compress(data)
+
+
+def watched(client, system, row):
+    """A system that an organisation watches and that has fallen silent: its rows, a correction, the name of its alarm."""
+    assert client.put(f"/v1/systems/{system}/monitor", json={"delay": 1}).status_code == 200
+    at = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=6)).isoformat()
+    said = [{"id": row, "confidence": 0.75, "time": at, "slices": {"region": f"{row}-region"}}]
+    assert client.post(f"/v1/systems/{system}/predictions", json={"predictions": said}).json()["new"] == 1
+    for correct in (True, False):
+        told = {"outcomes": [{"id": row, "correct": correct}]}
+        assert client.post(f"/v1/systems/{system}/outcomes", json=told).status_code == 200
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for entry in client.get("/v1/audit").json()["items"]:
+            name = entry["detail"].get("alarm", "")
+            if entry["action"] == "alarm.opened" and name.startswith(f"silence-predictions:{system}:"):
+                return name
+        time.sleep(0.1)
+    raise AssertionError("a silent system raised no alarm")

@@ -59,15 +59,23 @@ def belongings(tenant):
         "name": "ece",
         "kind": "invalid",
         "path": "0/000",
+        "version": "1",
+        "system_id": "watched",
+        "alarm": ground.watched(tenant, "watched", "row-of-the-owner"),
+        "row": "row-of-the-owner",
     }
+
+
+SHARED = ("number", "name", "kind", "path", "version", "certificate_id", "system_id", "alarm")
+"""What names the same for everybody, or what every organisation may call by the same name."""
+OWN_NAMES = "/v1/systems/{system_id}/"
+"""Systems have names of their organisation's: whoever writes to a name writes to a system of his own."""
 
 
 def test_api1_no_route_shows_or_changes_what_is_anothers(service, tenant, other, belongings):
     with service.client() as nobody:
         paths = nobody.get("/openapi.json").json()["paths"]
-    mine = {
-        value for name, value in belongings.items() if name not in ("number", "name", "kind", "path", "certificate_id")
-    }
+    mine = {value for name, value in belongings.items() if name not in SHARED}
     bodies = {
         "/v1/certificates": {"evaluation_id": belongings["evaluation_id"]},
         "/v1/certificates/{certificate_id}/revoke": {"reason": "x"},
@@ -75,12 +83,27 @@ def test_api1_no_route_shows_or_changes_what_is_anothers(service, tenant, other,
         "/v1/auth/api-keys": {"name": "x", "scopes": ["evaluate"], "organization": tenant.organization},
         "/v1/auth/api-keys ": {"name": "x", "scopes": ["evaluate"], "replaces": tenant.key["id"]},
         "/v1/organizations": {"name": "y", "tier": "OPEN"},
+        OWN_NAMES + "alarms/acknowledge": {"alarm": belongings["alarm"], "by": "x"},
+        OWN_NAMES + "monitor": {"delay": 60, "evaluate": True},
+        OWN_NAMES + "predictions": {"predictions": [{"id": belongings["row"], "confidence": 0.25}]},
+        OWN_NAMES + "outcomes": {"outcomes": [{"id": belongings["row"], "correct": True}]},
     }
+    opening = {("put", OWN_NAMES + "monitor"), ("post", OWN_NAMES + "predictions"), ("post", OWN_NAMES + "outcomes")}
+    views = [path.format(**belongings) for path in paths if path.startswith(OWN_NAMES) and "get" in paths[path]]
+    assert len(views) >= 3
+
+    def held():
+        """The owner's system as he sees it; the feed aside, in which the service itself goes on writing."""
+        state = tenant.get(OWN_NAMES.format(**belongings) + "monitor").json()
+        return state, tenant.get(OWN_NAMES.format(**belongings) + "corrections").json()
+
+    before = held()
+    assert belongings["row"] in json.dumps(before) and belongings["alarm"] in json.dumps(before)
     assert set(re.findall(r"{(\w+)}", " ".join(paths))) <= set(belongings), "a new kind of thing must be owned here too"
     tried = 0
     for path, methods in paths.items():
         for method, operation in methods.items():
-            if operation["x-scope"] == "public" or path == PATH:
+            if operation["x-scope"] == "public" or path == PATH or (method, path) in opening:
                 continue
             url = path.format(**belongings)
             wanted = [] if method == "get" else [made for named, made in bodies.items() if named.strip() == path]
@@ -94,11 +117,27 @@ def test_api1_no_route_shows_or_changes_what_is_anothers(service, tenant, other,
                 seen = answer.text if answer.status_code < 400 else ""
                 assert not any(name in seen for name in mine), (method, path)
     assert tried >= 20
+    # Writing under the same name makes a system of the other's: it shows nothing of the owner's and takes no alarm of his up.
+    for method, path in sorted(opening):
+        answer = other.request(method, path.format(**belongings), json=bodies[path])
+        assert answer.status_code == 200, answer.text
+        if path.endswith(("predictions", "outcomes")):
+            assert answer.json()["new"] == 1, "the owner's row was met"
+    for url in views:
+        answer = other.get(url)
+        assert answer.status_code == 200 and f"{belongings['row']}-region" not in answer.text, url
+    assert other.get(OWN_NAMES.format(**belongings) + "corrections").json()["items"] == []
+    taken = other.post(
+        OWN_NAMES.format(**belongings) + "alarms/acknowledge", json=bodies[OWN_NAMES + "alarms/acknowledge"]
+    )
+    assert taken.status_code == 404
     # The owner is shown what the other is not: the paths and bodies above are the right ones.
     for path, methods in paths.items():
         if "get" in methods and "{" in path and methods["get"]["x-scope"] not in ("public", "admin"):
             assert tenant.get(path.format(**belongings)).status_code == 200, path
     # And nothing of it was touched.
+    assert held() == before
+    assert "acknowledged" not in tenant.get(OWN_NAMES.format(**belongings) + "alarms.atom").text
     assert tenant.get(f"/v1/auth/api-keys/{tenant.key['id']}").json()["revoked_at"] is None
     assert tenant.get("/v1/usage").status_code == 200
     assert tenant.get("/v1/webhooks").json()["items"][0]["id"] == belongings["webhook_id"]

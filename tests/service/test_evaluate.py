@@ -362,7 +362,16 @@ def test_every_change_leaves_an_audit_entry(service, tenant):
     tenant.delete(f"/v1/auth/api-keys/{new}")
     with service.admin as admin:
         admin.put(f"/v1/organizations/{tenant.organization}/tier", json={"tier": "CRITICAL"})
-    told = [(line["action"], line["subject"]) for line in tenant.get("/v1/audit").json()["items"]]
+    alarm = ground.watched(tenant, "silent", "row")
+    same = {"outcomes": [{"id": "row", "correct": False}]}
+    assert tenant.post("/v1/systems/silent/outcomes", json=same).json()["repeated"] == 1  # no change, no entry
+    acknowledged = tenant.post("/v1/systems/silent/alarms/acknowledge", json={"alarm": alarm, "by": "Ada"})
+    assert acknowledged.status_code == 200, acknowledged.text
+    lines = tenant.get("/v1/audit", params={"limit": 200}).json()["items"]
+    collected = [line["detail"] for line in lines if line["action"] == "outcomes.collected"]
+    assert collected == [{"new": 0, "corrected": 1}, {"new": 1, "corrected": 0}]
+    assert {line["actor"] for line in lines if line["action"].endswith(".collected")} == {tenant.key["id"]}
+    told = [(line["action"], line["subject"]) for line in lines if line["detail"] != {"new": 0, "corrected": 1}]
     expected = {
         "POST /v1/evaluate": [
             ("evaluation.completed", made),
@@ -378,6 +387,10 @@ def test_every_change_leaves_an_audit_entry(service, tenant):
         "DELETE /v1/auth/api-keys/{key_id}": [("key.revoked", new)],
         "POST /v1/organizations": [("organization.made", tenant.organization)],
         "PUT /v1/organizations/{organization_id}/tier": [("organization.tier", tenant.organization)],
+        "PUT /v1/systems/{system_id}/monitor": [("monitor.set", "silent")],
+        "POST /v1/systems/{system_id}/predictions": [("predictions.collected", "silent")],
+        "POST /v1/systems/{system_id}/outcomes": [("outcomes.collected", "silent")],
+        "POST /v1/systems/{system_id}/alarms/acknowledge": [("alarm.acknowledged", "silent")],
     }
     assert set(expected) == changing
     for entries in expected.values():

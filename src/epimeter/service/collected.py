@@ -14,6 +14,7 @@ import msgspec
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import Outcomes, Predictions, outcomes, predictions
 from epimeter.monitor.collection import Collection, Taken
+from epimeter.service.access import Caller
 from epimeter.service.arrow_guard import TooMuchError
 from epimeter.service.arrow_tables import parquet_table, stream_table
 from epimeter.service.bodies import Body, invalid, refuse_repeated_keys
@@ -27,7 +28,7 @@ from epimeter.service.schemas import (
     PredictionBatch,
 )
 from epimeter.service.settings import Settings
-from epimeter.store import Store, collecting
+from epimeter.store import Store, collecting, journal
 from epimeter.store.moments import now
 
 BATCH = 50_000
@@ -36,28 +37,28 @@ MOST_SYSTEMS = 10_000
 """Systems of one organisation."""
 
 
-def take_predictions(
-    store: Store, organization: str, system: str, body: Body, kind: str, settings: Settings
-) -> Collected:
+def take_predictions(store: Store, caller: Caller, system: str, body: Body, kind: str, settings: Settings) -> Collected:
     """Take the predictions of a body."""
     table = _table(body, kind, settings, PredictionBatch, CollectedPrediction)
-    return _taken(store, organization, system, table, predictions, Collection.predict)
+    return _taken(store, caller, system, table, predictions, Collection.predict, "predictions.collected")
 
 
-def take_outcomes(store: Store, organization: str, system: str, body: Body, kind: str, settings: Settings) -> Collected:
+def take_outcomes(store: Store, caller: Caller, system: str, body: Body, kind: str, settings: Settings) -> Collected:
     """Take the outcomes of a body."""
     table = _table(body, kind, settings, OutcomeBatch, CollectedOutcome)
-    return _taken(store, organization, system, table, outcomes, Collection.conclude)
+    return _taken(store, caller, system, table, outcomes, Collection.conclude, "outcomes.collected")
 
 
 def _taken(
     store: Store,
-    organization: str,
+    caller: Caller,
     system: str,
     table: Any,
     read: Callable[[Any], Predictions | Outcomes],
     take: Callable[..., Taken],
+    action: str,
 ) -> Collected:
+    organization = caller.organization
     # All rows are read before the first is written: a fault in the last one leaves no half of them behind.
     parts = [read(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
     taken = Taken()
@@ -69,7 +70,13 @@ def _taken(
             ):
                 raise Problem("conflict", f"an organisation has at most {MOST_SYSTEMS:,} systems")
             collection = collecting.collection(db)
-            taken = taken + take(collection, collection.open(organization, system), part, now())
+            made = take(collection, collection.open(organization, system), part, now())
+            # Rows that came again as they were change nothing, so they leave no entry.
+            if made.new or made.corrected:
+                said = {"new": made.new, "corrected": made.corrected}
+                about = {"organization": organization, "actor": caller.key_id, "subject": system}
+                journal.note(db, **about, action=action, **said)
+            taken = taken + made
     return Collected(taken.new, taken.repeated, taken.corrected, taken.refused, taken.waiting)
 
 

@@ -69,7 +69,7 @@ async def _take(request: Request, caller: Known, system: str, take: Callable[...
     def work() -> Collected:
         plain = unpacked(body, packing, str(settings.folder), limit)
         try:
-            return take(state.store, caller.organization, system, plain, kind, settings)
+            return take(state.store, caller, system, plain, kind, settings)
         finally:
             if plain is not body:
                 plain.close()
