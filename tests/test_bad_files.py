@@ -147,8 +147,8 @@ BAD = [
     ("half.npz", GOOD["a.npz"][:200], "half.npz must be a whole npz file; it is damaged or was cut off"),
     (
         "a.csv.gz",
-        gzip.compress(b"prob,y\n0.5,1\n", mtime=0),
-        "a.csv.gz holds gzip-compressed data, which is no table. Unpack",
+        gzip.compress(gzip.compress(b"prob,y\n0.5,1\n", mtime=0), mtime=0),
+        "a.csv.gz holds gzip-compressed data. Unpack",
     ),
     ("a.csv", gzip.compress(b"prob,y\n0.5,1\n", mtime=0), "a.csv holds gzip-compressed data. Unpack it first"),
     ("a.xlsx", office_bytes(), "a.xlsx is an Office document, not npz. Save the sheet as CSV"),

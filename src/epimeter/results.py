@@ -204,6 +204,12 @@ class Result(Held):
 
     __str__ = object.__str__  # a result prints as its fields; frames and files are made of its lines
 
+    def __mul__(self, other: float) -> float:
+        """The headline times a number: what a scorer of scikit-learn does with a result."""
+        return self.headline * other
+
+    __rmul__ = __mul__
+
     @property
     def headline(self) -> float:
         """The one number that stands for the result: the field `value`, else the first."""

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from epimeter.core.class_loops import top_labels
 from epimeter.core.row_loops import outcomes, sound
 from epimeter.doubts import (
-    ROW_SUM_TOLERANCE,
     check_classes,
     check_finite,
     check_probabilities,
@@ -39,6 +38,7 @@ from epimeter.doubts import (
     numbers,
     refuse,
     refuse_different_indexes,
+    row_sum_tolerance,
 )
 from epimeter.errors import InputError
 from epimeter.kinds import Kind, kind_of
@@ -256,7 +256,8 @@ def view(
         raise InputError(f"y_true and y_prob must have the same length; got {len(true)} and {len(prob)}")
     if len(prob) == 0:
         raise InputError("y_true and y_prob must have at least one row; got none")
-    tops = top_labels(prob, ROW_SUM_TOLERANCE) if probabilities and prob.ndim == 2 else None
+    tolerance = row_sum_tolerance(y_prob, prob.shape[1]) if prob.ndim == 2 else 0.0
+    tops = top_labels(prob, tolerance) if probabilities and prob.ndim == 2 else None
     outcome = outcomes(true) if prob.ndim == 1 else None
     # The core looks at all rows at once; where it finds a fault, the checks say which row and what is wrong with it.
     found_sound = tops is not None or (probabilities and outcome is not None and sound(outcome, prob))
@@ -273,7 +274,7 @@ def view(
         stated: Literal["event", "answer"] = "answer" if states == "answer" else "event"
         return Binary(_frozen(outcome), _frozen(prob), weight, extra, stated)
     if probabilities and tops is None:
-        check_row_sums(prob)
+        check_row_sums(prob, tolerance)
     check_classes(true, prob.shape[1])
     made = Multiclass(_frozen(true.astype(np.intp, copy=False)), _frozen(prob), weight, extra)
     if tops is not None:

@@ -280,3 +280,28 @@ def test_the_options_of_intervals_work_on_every_evaluation(tmp_path, capsys):
     }  # fmt: skip
     assert found["none"] is None and found["wide"]["high"] > found["plain"]["high"]
     assert "bootstrap" in found["drawn"]["method"] and found["drawn"]["high"] != found["other"]["high"]
+
+
+def test_packed_files_and_what_pandas_writes_are_read(tmp_path, capsys):
+    y, p = model(300)
+    frame = pd.DataFrame({"y_true": y, "y_prob": p})
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    expected = report(capsys, tmp_path / "plain.csv")["measurements"]
+    frame.to_csv(tmp_path / "packed.csv.gz", index=False)
+    frame.to_json(tmp_path / "columns.json", double_precision=15)
+    assert report(capsys, tmp_path / "packed.csv.gz")["measurements"] == expected
+    assert report(capsys, tmp_path / "columns.json")["n_rows"] == 300
+    cut = (tmp_path / "packed.csv.gz").read_bytes()[:900]
+    (tmp_path / "cut.csv.gz").write_bytes(cut)
+    code, _, err = run(capsys, "evaluate", tmp_path / "cut.csv.gz")
+    assert code == 2 and err.count("\n") == 1
+
+
+def test_half_precision_is_judged_by_its_own_precision():
+    rng = np.random.default_rng(3)
+    scores = np.exp(rng.normal(size=(400, 50)))
+    half = (scores / scores.sum(axis=1, keepdims=True)).astype(np.float16)
+    assert np.abs(half.astype(np.float64).sum(axis=1) - 1).max() > 1e-6
+    assert epimeter.evaluate(rng.integers(0, 50, 400), half).kind == "classes"
+    with pytest.raises(EpimeterError, match="rows must sum to 1"):
+        epimeter.evaluate(rng.integers(0, 50, 400), (half * np.float16(0.9)).astype(np.float16))

@@ -76,8 +76,8 @@ MAGIC = (
     (b"\x80\x05", "a Python pickle"),
 )
 WAY_OUT = {
-    "gzip-compressed data": "Unpack it first: gunzip",
-    "Zstandard-compressed data": "Unpack it first: unzstd",
+    "gzip-compressed data": "Unpack it first: gunzip, or call it .gz",
+    "Zstandard-compressed data": "Unpack it first: unzstd, or call it .zst",
     "bzip2-compressed data": "Unpack it first: bunzip2",
     "xz-compressed data": "Unpack it first: unxz",
     "a single numpy array": "Save the columns by name: np.savez(path, confidence=…, correct=…)",
@@ -88,13 +88,51 @@ WAY_OUT = {
 }
 
 
+PACKED = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "zstd")}
+"""Suffixes of packed files that are unpacked while they are read, with how those begin."""
+
+
+class Unpacked:
+    """A packed file, unpacked piece by piece; one that stands for more bytes than the machine has is refused."""
+
+    def __init__(self, raw: BinaryIO, how: str) -> None:
+        import pyarrow as pa
+
+        self.inner = pa.CompressedInputStream(pa.PythonFile(raw), how)
+        self.read_so_far = 0
+
+    def read(self, size: int = -1) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            part: bytes = self.inner.read(1 << 22 if size < 0 else size)
+            self.read_so_far += len(part)
+            refuse_beyond_memory(self.read_so_far)
+            if not part:
+                break
+            parts.append(part)
+            size = size if size < 0 else size - len(part)
+        return b"".join(parts)
+
+
+def unpacked(raw: BinaryIO, path: str) -> Any:
+    """The file, or what it unpacks to when its name and its first bytes say that it is packed."""
+    magic, how = PACKED.get(PurePath(path).suffix.lower(), (b"", ""))
+    head = raw.read(4)
+    raw.seek(0)
+    return Unpacked(raw, how) if how and head.startswith(magic) else raw
+
+
 @dataclass
 class Stream:
-    """An open source: its first bytes are looked at before any are consumed."""
+    """An open source: its first bytes are looked at before any are consumed.
+
+    `path` is that of a regular file; `named` is the name whose suffix says the format, without that of its packing.
+    """
 
     source: str
-    raw: BinaryIO
+    raw: Any
     path: str | None
+    named: str = ""
     head: bytes = b""
     _unread: bytes = field(default=b"", repr=False)
 
@@ -104,14 +142,15 @@ class Stream:
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes, all of them when negative; empty at the end."""
         if size < 0:
-            found, self._unread = self._unread + self.raw.read(), b""
+            found, self._unread = self._unread + bytes(self.raw.read()), b""
             return found
         if self._unread:
             found, self._unread = self._unread[:size], self._unread[size:]
             if len(found) < size:
                 found += self.raw.read(size - len(found)) or b""
             return found
-        return self.raw.read(size) or b""
+        more: bytes = self.raw.read(size) or b""
+        return more
 
     def seekable(self) -> Any:
         """What a reader that jumps about wants: the path of a regular file, else all bytes."""
@@ -136,8 +175,11 @@ def opened(source: str | os.PathLike[str]) -> Iterator[Stream]:
     if "\0" in path:
         raise ReadError(f"no file can be called {shown(path)}; a name has no zero byte", field="source")
     with faults_of(name, path), open(path, "rb") as raw:
-        regular = os.path.isfile(path)
-        yield Stream(name, raw, path if regular else None)
+        if not os.path.isfile(path):
+            yield Stream(name, raw, None, path)
+            return
+        plain = unpacked(raw, path)
+        yield Stream(name, plain, path if plain is raw else None, path if plain is raw else path.rpartition(".")[0])
 
 
 @contextmanager
@@ -192,7 +234,7 @@ def format_of(stream: Stream, said: str | None) -> str:
         if wanted not in FORMATS:
             raise ReadError(f"no format is called {shown(said)}; the formats are {', '.join(FORMATS)}", field="format")
     else:
-        suffix = PurePath(stream.path or "").suffix.lower().lstrip(".")
+        suffix = PurePath(stream.named).suffix.lower().lstrip(".")
         wanted = SAME.get(suffix, suffix)
     if not stream.head.removeprefix(BOM).strip():
         raise ReadError(f"{stream.source} is empty")

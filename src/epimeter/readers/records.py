@@ -56,11 +56,27 @@ def from_document(found: Any, chooser: Chooser, source: str) -> Block:
         return from_records(records, chooser, source, range(len(records)), "predictions", about)
     if isinstance(found.get("epimeter"), str):  # the version that wrote it
         raise ReadError(f"{source} is a report that epimeter wrote; give the predictions that it is about")
+    found = _by_index(found)
     columns = {key: value for key, value in found.items() if isinstance(value, list)}
     about = {key: value for key, value in found.items() if not isinstance(value, list)}
     if not columns:
         return from_records([found], chooser, source, range(1), "")
     return from_columns(columns, chooser, source, about)
+
+
+def _by_index(found: dict[str, Any]) -> dict[str, Any]:
+    """Columns as pandas writes them by default, one object a column with the index as keys, as lists."""
+    objects = [value for value in found.values() if isinstance(value, dict)]
+    if len(objects) < 2 or len(objects) < len(found):
+        return found
+    index = list(objects[0])
+    if (
+        not index
+        or any(list(value) != index for value in objects)
+        or not all(key.lstrip("-").isdecimal() for key in index)
+    ):
+        return found
+    return {name: list(value.values()) for name, value in found.items()}
 
 
 def from_columns(
