@@ -131,6 +131,8 @@ int64_t epi_hybrid(const uint8_t *data, int64_t n_data, int64_t width, int64_t n
             if (head >> 1 > n_data) return done;
             count = least((head >> 1) * 8, n - done);
             if ((count * width + 7) / 8 > n_data - t.at) return done;
+            /* Of the last group the end may be cut off behind the values; whole groups that are not there are damage. */
+            if ((head >> 1) * width > n_data - t.at && (head >> 1) * 8 - count >= 8) return done;
             const uint8_t *from = data + t.at;
             int32_t *to = out + done;
             const int64_t readable = n_data - t.at;
@@ -148,7 +150,7 @@ int64_t epi_hybrid(const uint8_t *data, int64_t n_data, int64_t width, int64_t n
                 for (int64_t k = 0; k < bytes; k++) held |= (uint64_t)from[byte + k] << (8 * k);
                 to[i] = (int32_t)(held >> (first & 7) & mask);
             }
-            if ((head >> 1) * width > readable) t.at = n_data; /* the last group may be cut off behind its values */
+            if ((head >> 1) * width > readable) t.at = n_data;
             else t.at += (head >> 1) * width;
         } else {
             count = least(head >> 1, n - done);
