@@ -73,9 +73,8 @@ def _taken(
             made = take(collection, collection.open(organization, system), part, now())
             # Rows that came again as they were change nothing, so they leave no entry.
             if made.new or made.corrected:
-                said = {"new": made.new, "corrected": made.corrected}
-                about = {"organization": organization, "actor": caller.key_id, "subject": system}
-                journal.note(db, **about, action=action, **said)
+                about = {"organization": organization, "actor": caller.key_id, "action": action, "subject": system}
+                journal.note(db, **about, new=made.new, corrected=made.corrected)
             taken = taken + made
     return Collected(taken.new, taken.repeated, taken.corrected, taken.refused, taken.waiting)
 
