@@ -26,10 +26,10 @@ demo-llm: $(VENV)/.demo
 	@$(BIN)/epimeter evaluate src/epimeter/data/sums_mockllm.json -o demo-llm.html
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 # The service under a hundred kills and five minutes of made-up requests: about half an hour.
 endurance: $(VENV)/.test
