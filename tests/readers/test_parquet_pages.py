@@ -260,6 +260,7 @@ def test_runs_and_packed_groups_are_read_as_they_are_written():
     assert hybrid(packed, 3, 8, out) == 8 and out[:8].tolist() == list(range(8))
     assert hybrid(packed[:3], 3, 8, out) == 0
     assert hybrid(np.array([5, *packed[1:]], np.uint8), 3, 8, out) == 0  # says two groups and holds one: damage
+    assert hybrid(np.array([1, *packed], np.uint8), 3, 8, out) == 0  # a run of no groups
     assert hybrid(np.zeros(0, np.uint8), 0, 9, out) == 9
 
 

@@ -128,7 +128,7 @@ int64_t epi_hybrid(const uint8_t *data, int64_t n_data, int64_t width, int64_t n
         if (!t.ok) return done;
         int64_t count;
         if (head & 1) { /* groups of eight, bit-packed */
-            if (head >> 1 > n_data) return done;
+            if (head >> 1 == 0 || head >> 1 > n_data) return done;
             count = least((head >> 1) * 8, n - done);
             if ((count * width + 7) / 8 > n_data - t.at) return done;
             /* Of the last group the end may be cut off behind the values; whole groups that are not there are damage. */
@@ -191,10 +191,15 @@ static int all_present(const uint8_t *data, int64_t n_data, int64_t n) {
     return 1;
 }
 
+/* A length of four bytes. */
+static int64_t length_at(const uint8_t *b) {
+    return (int64_t)b[0] | (int64_t)b[1] << 8 | (int64_t)b[2] << 16 | (int64_t)b[3] << 24;
+}
+
 /* Where the values begin behind the levels of a page of the first version; -1 unless these say that nothing is missing. */
 static int64_t after_levels(const uint8_t *page, int64_t size, int64_t n) {
     if (size < 4) return -1;
-    const int64_t levels = (int64_t)page[0] | (int64_t)page[1] << 8 | (int64_t)page[2] << 16 | (int64_t)page[3] << 24;
+    const int64_t levels = length_at(page);
     if (levels > size - 4 || all_present(page + 4, levels, n) < 1) return -1;
     return 4 + levels;
 }
@@ -398,7 +403,9 @@ static int open_page(epi_parquet_column *c, const room *r) {
         const int64_t skip = c->boolean ? 4 : 1; /* the length of the runs, or the width of a code */
         if (skip > size - start) return EPI_BROKEN;
         const int64_t bits = c->boolean ? 1 : r->page[start];
-        if (bits > 31 || epi_hybrid(r->page + start + skip, size - start - skip, bits, n, r->codes) != n) return EPI_BROKEN;
+        const int64_t runs = c->boolean ? length_at(r->page + start) : size - start - skip;
+        if (bits > 31 || runs > size - start - skip) return EPI_BROKEN;
+        if (epi_hybrid(r->page + start + skip, runs, bits, n, r->codes) != n) return EPI_BROKEN;
         if (!c->boolean) {
             int32_t low = 0, high = -1;
             for (int64_t i = 0; i < n; i++) { /* without a way out, so that many are looked at at once */
