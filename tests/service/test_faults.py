@@ -161,7 +161,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def send(self, path, name=None, patience=60.0, **options):
+    def send(self, path, name=None, patience=180.0, **options):
         """Send until it is answered; any server will do. None when told to stop first."""
         headers = {"x-api-key": self.key, **options.pop("headers", {})}
         headers |= {} if name is None else {"idempotency-key": name}

@@ -27,7 +27,7 @@ def raw(service, *pieces, wait=10):
     return heard
 
 
-def until(status, client, path, seconds=20):
+def until(status, client, path, seconds=90):
     """The answer once it has this status."""
     end = time.monotonic() + seconds
     while (answer := client.get(path)).status_code != status and time.monotonic() < end:
@@ -99,7 +99,7 @@ def test_two_objects_on_a_line_and_one_over_two_are_refused(tenant):
 
 
 def test_connections_and_requests_in_flight_are_bounded_and_the_log_is_json(tmp_path):
-    with running(tmp_path, connections_per_address=20, in_flight=3, log_level="info", body_pause=30) as made:
+    with running(tmp_path, connections_per_address=20, in_flight=3, log_level="info", body_pause=120) as made:
         host, port = made.url.removeprefix("http://").split(":")
         with made.tenant("Crowd") as client, contextlib.ExitStack() as held:
             key = client.key["key"]
