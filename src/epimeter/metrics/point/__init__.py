@@ -6,7 +6,7 @@ from epimeter.metrics.point.consistency import consistency_calibration, eice
 from epimeter.metrics.point.decision import hinge_loss, soft_f1, success_rate
 from epimeter.metrics.point.decomposition import brier_decomposition, nll_decomposition
 from epimeter.metrics.point.distance import huber_loss, l1eps, mae, pointwise_lp_error, silf
-from epimeter.metrics.point.entropic import ecd, ecd_gaussian, ecd_test
+from epimeter.metrics.point.entropic import ecd, ecd_gaussian, ecd_split, ecd_test
 from epimeter.metrics.point.entropy import normalized_entropy
 from epimeter.metrics.point.focal import dual_focal_loss, focal_calibration_loss, focal_loss
 from epimeter.metrics.point.least_squares import asymmetric_least_squares, general_least_squares
@@ -33,6 +33,7 @@ __all__ = [
     "dual_focal_loss",
     "ecd",
     "ecd_gaussian",
+    "ecd_split",
     "ecd_test",
     "eice",
     "eo_ratio",

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
+from epimeter.limits import Between
 from epimeter.metrics.point.spiegelhalter import from_centre, two_sided
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
@@ -20,15 +21,32 @@ from epimeter.summaries.logarithm import log
 from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
-from epimeter.views import Binary, View
+from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
 Variant = Literal["general", "true_vs_rest"]
+Clip = Annotated[float, Between(0, 0.5, open_high=True)]
+"""How near to 0 and 1 a probability may come; 0 leaves every one as it was stated."""
 
 
 def positive_log(prob: Floats) -> Floats:
     """The logarithm, 0 at 0: for terms c log c, whose limit is 0."""
     return log(np.where(prob > 0, prob, 1.0))
+
+
+def clipped(view: View, eps: float) -> View:
+    """The forecasts moved to [eps, 1 - eps], those of a matrix divided by their new sum; unchanged at eps = 0."""
+    if eps == 0:
+        return view
+    if isinstance(view, Multiclass):
+        if eps * view.n_classes >= 1:
+            raise InputError(
+                f"eps must be below 1 / {view.n_classes}, the share of each of {view.n_classes} classes; got {eps:g}",
+                field="eps",
+            )
+        prob = np.clip(view.prob.astype(np.float64, copy=False), eps, 1 - eps)
+        return Multiclass(view.true, prob / row_sum(prob)[:, None], view.weight, view.columns)
+    return replace(view, prob=np.clip(view.prob.astype(np.float64, copy=False), eps, 1 - eps))
 
 
 def columns(view: View) -> Floats:
@@ -47,7 +65,7 @@ def true_against_rest(prob: Floats) -> Floats:
 
 
 @in_core("entropic")
-def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
+def entropic_differences(view: View, *, variant: Variant = "general", eps: Clip = 0.0) -> Floats:
     """Contribution of each row.
 
     Parameters
@@ -55,7 +73,11 @@ def entropic_differences(view: View, *, variant: Variant = "general") -> Floats:
     variant
         ``general``: expected minus actual log likelihood; ``true_vs_rest``: the two-class formula on the
         probability of the true class. For two classes they agree.
+    eps
+        Clip the forecasts to [eps, 1 - eps] first, the columns of a matrix divided by their new sum. At 0 nothing is
+        clipped, and an outcome that was given probability 0 makes the value infinite.
     """
+    view = clipped(view, eps)
     if variant == "true_vs_rest":
         return true_against_rest(view.picked)
     prob = columns(view)
@@ -86,13 +108,65 @@ VARIANTS = (
     matrix="full class probabilities",
     pitfalls="Zero does not prove calibration: every uniform forecast scores 0 too, and its absolute value "
     "is not a proper score. With more than two classes true_vs_rest is not zero for a calibrated model "
-    "(+0.46 for a uniform one with K = 3); use general, or ecd_test.",
+    "(+0.46 for a uniform one with K = 3); use general, or ecd_test. One row whose outcome was given probability 0 makes it "
+    "infinite, which isotonic maps bring about; eps clips, and the value then depends on eps (ecd_split says how many rows).",
     aliases=("entropic_calibration_difference",),
     simulated="Nominal 95 % intervals cover 94 to 96 % for N from 500 to 10,000.",
 )
 def ecd(mean: Mean) -> float:
     """Surprise at what came true minus the surprise the forecast announced: above 0 over-confident."""
     return mean.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropicSplit(Result):
+    """The two surprises whose difference is the entropic calibration difference, and the share of rows that eps moved."""
+
+    ecd: float
+    log_loss: float
+    entropy: float
+    clipped: float
+
+
+def entropic_parts(view: View, *, eps: Clip = 0.0) -> Floats:
+    """The difference, the surprise at what came true and the surprise announced, of each row; 1 where eps moved it.
+
+    Parameters
+    ----------
+    eps
+        Clip the forecasts to [eps, 1 - eps] first, as in ecd; 0 clips nothing.
+    """
+    stated, view = columns(view), clipped(view, eps)
+    prob = columns(view)
+    loss, entropy = -log(view.picked), -row_dot(prob, positive_log(prob))
+    moved = (stated < eps) | (stated > 1 - eps)
+    return np.column_stack([loss - entropy, loss, entropy, moved.any(axis=1)])
+
+
+@metric(
+    title="Entropic calibration difference, split into log loss and entropy",
+    family="point",
+    reads=SumsOf(entropic_parts),
+    range=(None, None),
+    ideal=0.0,
+    direction="signed",
+    proper="no",
+    equation=r"ECD=L-H,\qquad L=-\frac1N\sum_i\log c_{i,y_i},\qquad H=-\frac1N\sum_i\sum_kc_{ik}\log c_{ik}",
+    where={
+        "L": "log loss: the surprise at what came true",
+        "H": "entropy of the forecasts: the surprise they announce",
+        "c_ik": "probability of class k; natural logarithm, 0 log 0 = 0",
+    },
+    source="Sumler, Devlin, Maskell and Lane 2025 eq 11",
+    matrix="full class probabilities",
+    pitfalls="A small difference of two large numbers and a small difference of two small ones are different models: the first "
+    "knows little and says so. clipped counts the rows that eps moved; where it is not 0, the value depends on eps.",
+    aliases=("ecd_decomposition",),
+)
+def ecd_split(sums: Sums) -> EntropicSplit:
+    """The surprise at what came true, the surprise the forecasts announced, and their difference, the ECD."""
+    difference, loss, entropy, moved = (float(value) for value in sums.mean)
+    return EntropicSplit(ecd=difference, log_loss=loss, entropy=entropy, clipped=moved)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +182,17 @@ class EntropicTest(Result):
 
 
 @in_core("entropic", "none", "entropic_variance")
-def entropic_moments(view: View, *, variant: Variant = "general") -> Floats:
+def entropic_moments(view: View, *, variant: Variant = "general", eps: Clip = 0.0) -> Floats:
     """Contribution of each row, its mean and its variance if the label were drawn from the forecast.
 
     Parameters
     ----------
     variant
         As in ecd.
+    eps
+        As in ecd; the forecasts tested are then the clipped ones.
     """
+    view = clipped(view, eps)
     prob = columns(view)
     if variant == "general":
         # Labels c_k = 0 have no share in the moments; they get the score 0 instead of inf.
