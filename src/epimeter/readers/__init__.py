@@ -103,8 +103,8 @@ def verbatim(
     """
     outcome: list[bool] = []
 
-    def chooser(name: str, names: Any, lists: Any = frozenset()) -> Any:
-        roles, has_outcome = forecast_roles(names, columns, name, lists)
+    def chooser(name: str, names: Any, lists: Any = frozenset(), sample: Any = None) -> Any:
+        roles, has_outcome = forecast_roles(names, columns, name, lists, sample)
         outcome.append(has_outcome)
         forecast = {role: roles.columns[role] for role in ("confidence", "probabilities") if role in roles.columns}
         return replace(roles, columns=forecast | {"slice": tuple(names)})
@@ -150,5 +150,7 @@ def _blocks(
                 yield from {"parquet": columnar.parquet, "arrow": columnar.arrow}[found](stream, chooser, rows)
 
 
-def _chosen(columns: Choice | Mapping[str, str] | None, source: str, names: Any, lists: Any = frozenset()) -> Any:
-    return detect(names, columns, source, lists)
+def _chosen(
+    columns: Choice | Mapping[str, str] | None, source: str, names: Any, lists: Any = frozenset(), sample: Any = None
+) -> Any:
+    return detect(names, columns, source, lists, sample)

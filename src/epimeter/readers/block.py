@@ -16,8 +16,15 @@ from epimeter.readers.table import Numbering
 from epimeter.readers.wording import clean, counted
 
 Chooser = Callable[..., Roles]
-"""`detect` with source and caller's words filled in: names, and which of them hold lists, to roles."""
+"""`detect` with source and caller's words filled in: names, which of them hold lists, and some rows, to roles."""
+SAMPLED = 1000
+"""Rows that are looked at where names alone do not say the class columns."""
 Blocks = Iterator["Block"]
+
+
+def spread_rows(n_rows: int) -> range:
+    """Some rows from all over a source: a file may be sorted by its labels."""
+    return range(0, n_rows, max(1, n_rows // SAMPLED))
 
 
 @dataclass(frozen=True, kw_only=True)

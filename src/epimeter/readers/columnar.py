@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from epimeter.errors import ReadError
-from epimeter.readers.block import Block, Blocks, Chooser
+from epimeter.readers.block import SAMPLED, Block, Blocks, Chooser
 from epimeter.readers.files import COPIES, Stream, refuse_beyond_memory
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
 from epimeter.readers.records import from_columns
@@ -28,7 +29,7 @@ def parquet(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
         with open(place, "rb") if isinstance(place, str) else nullcontext(place) as raw:
             footer = checked_footer(raw)
             with pq.ParquetFile(place, page_checksum_verification=True) as file:
-                roles = _roles(file.schema_arrow, chooser)
+                roles = _roles(file.schema_arrow, chooser, lambda: next(file.iter_batches(SAMPLED), None))
                 n_rows = file.metadata.num_rows
                 if not n_rows:
                     raise ReadError(f"{stream.source} has columns but no rows")
@@ -54,8 +55,10 @@ def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
         place = stream.seekable()
         with pa.OSFile(place) if isinstance(place, str) else pa.PythonFile(place, "r") as file:
             reader = ipc.open_file(file) if whole else ipc.open_stream(file)
-            roles = _roles(reader.schema, chooser)
-            found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader
+            found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else iter(reader)
+            first = next(found, None)
+            roles = _roles(reader.schema, chooser, lambda: first)
+            found = chain([first] if first is not None else [], found)
             parts: Iterator[Any] = (_sound(batch.select(roles.wanted)) for batch in found)
             if size is None:
                 parts = iter([pa.Table.from_batches(list(parts), _selected(reader.schema, roles))])
@@ -91,8 +94,14 @@ def _sound(batch: Any) -> Any:
     return batch
 
 
-def _roles(schema: Any, chooser: Chooser) -> Roles:
-    return chooser(schema.names, list_columns(schema))
+def _roles(schema: Any, chooser: Chooser, first: Callable[[], Any]) -> Roles:
+    """The roles of the columns; `first` gives the first rows, should names alone not say them."""
+
+    def sample(name: str) -> list[Any]:
+        batch = first()
+        return [] if batch is None else _sound(batch.select([name]).slice(0, SAMPLED)).column(0).to_pylist()
+
+    return chooser(schema.names, list_columns(schema), sample)
 
 
 def list_columns(schema: Any) -> frozenset[str]:

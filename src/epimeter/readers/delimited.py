@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import ReadError
-from epimeter.readers.block import Block, Blocks, Chooser
+from epimeter.readers.block import SAMPLED, Block, Blocks, Chooser
 from epimeter.readers.cells import MISSING, number
-from epimeter.readers.files import BOM, Stream
+from epimeter.readers.class_columns import Sample
+from epimeter.readers.files import BOM, HEAD, Stream
 from epimeter.readers.forecast import CONFIDENCE, EVENT, PREDICTED, RIGHT, TRUTH
 from epimeter.readers.roles import FURTHER, Roles
 from epimeter.readers.wording import brief, listed, shown
@@ -39,7 +42,7 @@ def blocks(stream: Stream, chooser: Chooser, size: int | None, delimiter: str | 
     delimiter = delimiter or _delimiter(header)
     names = _cells(header, delimiter)
     _refuse_numbers(names, stream.source)
-    roles = chooser(names)
+    roles = chooser(names, frozenset(), _sample(stream.head, names, delimiter))
     empty = True
     for text, first in reader.rest():
         starts = _row_lines(text, first, delimiter, stream.source)
@@ -223,6 +226,22 @@ def _delimiter(header: str) -> str:
         return sum(cell.lower() in KNOWN for cell in cells), len(cells)
 
     return max((mark for mark in DELIMITERS if mark in header), key=sense, default=",")
+
+
+def _sample(head: bytes, names: list[str], delimiter: str) -> Sample:
+    """The cells of the first rows, from what was looked at to know the format; a row cut off there is left out."""
+
+    def cells(name: str) -> list[Any]:
+        text = head.removeprefix(BOM).decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        whole = text if len(head) < HEAD else text.rpartition("\n")[0]
+        rows = csv.reader(io.StringIO(whole.lstrip("\n"), newline="\n"), delimiter=delimiter)
+        try:
+            found = [row for row in islice(rows, 1, 1 + SAMPLED) if len(row) == len(names)]
+        except csv.Error:
+            return []
+        return [row[names.index(name)] for row in found]
+
+    return lru_cache(maxsize=None)(cells)
 
 
 def _refuse_numbers(names: list[str], source: str) -> None:

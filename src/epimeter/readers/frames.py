@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
-from epimeter.readers.block import Block, Blocks, Chooser
+from epimeter.readers.block import Block, Blocks, Chooser, spread_rows
 from epimeter.readers.records import from_columns, from_records
 from epimeter.readers.wording import brief, clean
 
@@ -80,7 +80,8 @@ def _pandas(frame: Any, chooser: Chooser, source: str) -> Block:
         for place, label in enumerate(labels)
         if str(frame.dtypes.iloc[place]) == "object" and _first_is_list(frame.iloc[:, place])
     )
-    roles = chooser(labels, lists)
+    some = list(spread_rows(len(frame)))
+    roles = chooser(labels, lists, lambda name: frame.iloc[some, places[name]].tolist())
     if not len(frame):
         raise ReadError(f"{source} has columns but no rows")
     return Block(
@@ -114,7 +115,10 @@ def _arrow(source: Any, chooser: Chooser, name: str) -> Block:
             table = pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as fault:
         raise ReadError(f"{name} could not be read as an Arrow table ({brief(fault)})") from None
-    roles = chooser(table.column_names, list_columns(table.schema))
+    some = list(spread_rows(table.num_rows))
+    roles = chooser(
+        table.column_names, list_columns(table.schema), lambda name: table.column(name).take(some).to_pylist()
+    )
     if not table.num_rows:
         raise ReadError(f"{name} has columns but no rows")
     return Block(

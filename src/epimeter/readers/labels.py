@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from epimeter.readers.arrays import codes, dense, is_arrow, is_numeric, numbers_or_nan
 from epimeter.readers.block import Block
 from epimeter.readers.cells import MISSING, Mask, is_gone, number, numbers
+from epimeter.readers.class_columns import class_word
 from epimeter.readers.wording import clean, listed, shown
 
 PAIRS = (
@@ -205,7 +206,8 @@ def _coded(
     """Labels from their codes and few distinct values: each value is judged once."""
     code, distinct = coded
     words = _pair(distinct) if n_classes is None else {}
-    judged = [_label(value, block.text, n_classes, class_names, words) for value in distinct]
+    columns = tuple(name.strip() for name in block.roles.columns.get("probabilities", ()))
+    judged = [_label(value, block.text, n_classes, class_names, columns, words) for value in distinct]
     table = np.array([*judged, GONE], np.int64)
     found = table[code]  # code -1, a null, is the last entry
     if (found == BAD).any():
@@ -259,13 +261,19 @@ def word_note(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _label(
-    value: Any, text: bool, n_classes: int | None, class_names: tuple[str, ...] | None, words: Mapping[str, int]
+    value: Any,
+    text: bool,
+    n_classes: int | None,
+    class_names: tuple[str, ...] | None,
+    columns: tuple[str, ...],
+    words: Mapping[str, int],
 ) -> int:
     """One distinct label as its number, GONE or BAD."""
     if class_names is not None:
-        word = value.strip() if isinstance(value, str) else _whole_text(value)
-        if word in class_names:
-            return class_names.index(word)
+        word = class_word(value)
+        for names in (class_names, columns):  # a label may be called like the column of its class: class_0
+            if word in names:
+                return names.index(word)
         if _all_numbers(class_names) and not (isinstance(value, str) and word.lower() in MISSING):
             return GONE if is_gone(value) or value != value else BAD
     if is_gone(value) or (isinstance(value, float) and value != value):
@@ -288,12 +296,6 @@ def _whole(value: Any, top: int) -> int:
     if isinstance(value, int | float | np.number) and value in range(top + 1):
         return int(value)
     return BAD
-
-
-def _whole_text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return "" if isinstance(value, bool) or is_gone(value) else str(value)
 
 
 def _all_numbers(class_names: tuple[str, ...]) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import ReadError
-from epimeter.readers.block import Block, Blocks, Chooser
+from epimeter.readers.block import Block, Blocks, Chooser, spread_rows
 from epimeter.readers.files import BOM, Stream
 from epimeter.readers.roles import Roles
 from epimeter.readers.wording import shown
@@ -91,7 +91,7 @@ def from_columns(
         if isinstance(names, list | np.ndarray) and all(isinstance(name, str) for name in names):
             class_names = tuple(rest.pop(key))
     lists = frozenset(name for name, values in rest.items() if _holds_lists(values))
-    roles = chooser(list(rest), lists)
+    roles = chooser(list(rest), lists, lambda name: [rest[name][row] for row in spread_rows(len(rest[name]))])
     wanted = {name: rest[name] for name in roles.wanted}
     first, *others = wanted
     for name in others:
@@ -143,7 +143,8 @@ def from_records(
         raise ReadError(f"every record must be a JSON object; {where} of {source} is {shown(wrong)}", row=row)
     names = list(dict.fromkeys(key for record in records for key in record))
     lists = frozenset(name for name in names if isinstance(_first(records, name), list))
-    found = chooser(names, lists)
+    some = [records[row] for row in spread_rows(len(records))]
+    found = chooser(names, lists, lambda name: [record.get(name) for record in some])
     if roles is not None and any(found.columns[role] != roles.columns.get(role) for role in found.columns):
         role = next(role for role in found.columns if found.columns[role] != roles.columns.get(role))
         raise ReadError(

@@ -17,6 +17,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.arrays import codes, one_chunk, values
 from epimeter.readers.assembly import table
 from epimeter.readers.block import Block
+from epimeter.readers.class_columns import Sample
 from epimeter.readers.columnar import list_columns
 from epimeter.readers.forecast import Choice
 from epimeter.readers.roles import Roles, detect
@@ -64,9 +65,10 @@ def wanted(
     columns: Choice,
     by: str | None,
     extra: frozenset[str],
+    sample: Sample | None = None,
 ) -> Wanted:
-    """The columns of a pass, found by their names or as the caller says."""
-    roles = detect(names, columns, source, lists)
+    """The columns of a pass, found by their names, as the caller says, or by the labels of some rows."""
+    roles = detect(names, columns, source, lists, sample)
     further = {FURTHER[name] for name in extra}
     kept = {role: found for role, found in roles.columns.items() if role in PREDICTION or role in further}
     if by is not None and by not in names:
@@ -74,9 +76,11 @@ def wanted(
     return Wanted(replace(roles, columns=kept), by)
 
 
-def of_schema(schema: Any, source: str, columns: Choice, by: str | None, extra: frozenset[str]) -> Wanted:
+def of_schema(
+    schema: Any, source: str, columns: Choice, by: str | None, extra: frozenset[str], sample: Sample | None = None
+) -> Wanted:
     """The columns of a pass over something with an Arrow schema."""
-    return wanted(list(schema.names), list_columns(schema), source, columns, by, extra)
+    return wanted(list(schema.names), list_columns(schema), source, columns, by, extra, sample)
 
 
 def piece_of(batch: Any, columns: Wanted, source: str, first: int, order: int, slices: Any = None) -> Piece:

@@ -14,6 +14,7 @@ import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers import parquet_pages as pages
+from epimeter.readers.block import SAMPLED
 from epimeter.readers.files import COPIES, refuse_beyond_memory
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import brief, clean
@@ -83,7 +84,7 @@ class faults:
 def columns_of(files: Sequence[File], columns: Choice, by: str | None, extra: frozenset[str]) -> Wanted:
     """The columns of a pass over several files, which must agree in them."""
     first = files[0]
-    found = of_schema(first.schema, first.name, columns, by, extra)
+    found = of_schema(first.schema, first.name, columns, by, extra, partial(_first_cells, first))
     for file in files[1:]:
         if file.schema.equals(first.schema):
             continue
@@ -102,6 +103,15 @@ def columns_of(files: Sequence[File], columns: Choice, by: str | None, extra: fr
                     field=name,
                 )
     return found
+
+
+def _first_cells(file: File, name: str) -> list[Any]:
+    """The first cells of a column, where names alone do not say the class columns."""
+    from pyarrow import parquet as pq
+
+    with faults(file.name), pq.ParquetFile(file.path, page_checksum_verification=True) as opened_file:
+        batch = next(opened_file.iter_batches(SAMPLED, columns=[name]), None)
+        return [] if batch is None else batch.column(0).to_pylist()
 
 
 def kind(type_: Any) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from epimeter.errors import InputError, MissingExtraError, ReadError
 from epimeter.readers import batches as read_batches
+from epimeter.readers.block import spread_rows
 from epimeter.readers.forecast import Choice
 from epimeter.readers.frames import kind as frame_kind
 from epimeter.readers.roles import FURTHER as FURTHER_ROLES
@@ -244,7 +245,15 @@ def _frame(source: Any, ask: Ask) -> Route:
             f"a source must be files, a frame (pandas, polars, Arrow, columns by name), a DuckDB relation, or a Dask or "
             f"Spark frame; got {name}"
         )
-    columns = of_schema(table.schema, name, ask.columns, ask.by, ask.extra)
+    some = list(spread_rows(table.num_rows))
+    columns = of_schema(
+        table.schema,
+        name,
+        ask.columns,
+        ask.by,
+        ask.extra,
+        lambda one: table.column(one).take(pa.array(some)).to_pylist(),
+    )
     if not table.num_rows:
         raise ReadError(f"{name} has columns but no rows")
     table = table.select(columns.names)
@@ -271,7 +280,10 @@ def _pandas(frame: Any, name: str, ask: Ask) -> Route:
         for i, label in enumerate(labels)
         if str(frame.dtypes.iloc[i]) == "object" and _first_is_list(frame.iloc[:, i])
     )
-    columns = wanted(labels, lists, name, ask.columns, ask.by, ask.extra)
+    some = list(spread_rows(len(frame)))
+    columns = wanted(
+        labels, lists, name, ask.columns, ask.by, ask.extra, lambda one: frame.iloc[some, labels.index(one)].tolist()
+    )
     if not len(frame):
         raise ReadError(f"{name} has columns but no rows")
     return replace(_frame(arrow_of_pandas(frame, columns, name), replace(ask, columns=_spoken(columns))), name=name)
@@ -302,6 +314,7 @@ def _spoken(columns: Wanted) -> Choice:
         {role: ",".join(found) for role, found in columns.roles.columns.items()},
         columns.roles.kind,
         columns.roles.positive,
+        columns.roles.class_names,
     )
 
 
