@@ -475,7 +475,10 @@ def test_a_report_of_one_row_or_of_undefined_values_has_no_intervals():
         (lambda: tolerance_test(Y, P, tau=0.1, alpha=1), "alpha of tolerance_test must be in"),
         (lambda: tolerance_test(Y, P, tau=0.1, metric="success_rate"), "not an error with a tolerance"),
         (lambda: tolerance_test([1], [0.4], tau=0.1), "needs at least 2 rows"),
-        (lambda: safe_calibration_test(Y, P, method="guess"), "method must be resampling or asymptotic"),
+        (
+            lambda: safe_calibration_test(Y, P, method="guess"),
+            "method of safe_calibration_test must be one of",
+        ),
         (lambda: calibration_tests(Y, P, metrics=()), "needs at least one metric"),
         (lambda: calibration_tests(Y, P, draws=0), "draws of calibration_tests must be at least"),
         (lambda: compare(Y, {"a": P}), "needs at least two models"),
@@ -883,3 +886,32 @@ def test_a_column_that_is_missing_is_asked_for_in_one_sentence():
         consistency_test([0, 1], [0.2, 0.7], metric="vece")
     with pytest.raises(InputError, match="metric_params must not hold sample_weight"):
         bootstrap_interval([0, 1], [0.2, 0.7], metric="ece", metric_params={"sample_weight": [1, 2]})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_beyond_its_threshold_a_test_rejects_and_within_it_does_not(seed):
+    y, p = drawn(300, 40 + seed, slope=1.0 + 0.15 * seed)
+    for finding in calibration_tests(y, p, draws=199):
+        beyond = finding.upper is not None and finding.value > finding.upper
+        beyond |= finding.lower is not None and finding.value < finding.lower
+        assert beyond == (finding.p_value <= 0.05), finding
+    for method in ("resampling", "asymptotic"):
+        safe = safe_calibration_test(y, p, method=method, draws=199)
+        assert safe.reject is (safe.value > safe.threshold) and safe.reject is (safe.p_value <= 0.05)
+    assert json.loads(safe.to_json())["reject"] in (True, False)
+
+
+def test_safe_calibration_is_in_the_catalogue_with_its_variants_and_its_clip():
+    y, p = drawn(300, 3)
+    certain = np.where(p > 0.97, 1.0, p)
+    certain[0], y[0] = 0.0, 1
+    assert safe_calibration_test(y, certain, draws=99).value == math.inf
+    clipped = safe_calibration_test(y, certain, draws=99, eps=1e-3)
+    assert math.isfinite(clipped.value)
+    plain = safe_calibration_test(y, np.clip(certain, 1e-3, 1 - 1e-3), draws=99)
+    assert (clipped.value, clipped.p_value) == (plain.value, plain.p_value)
+    classes = np.full((300, 3), 1 / 3)
+    label = np.repeat([0, 1, 2], [120, 100, 80])
+    # The formula of the true class against the rest is not 0 for calibrated classes, and its test knows.
+    found = safe_calibration_test(label, classes * [1.2, 1.0, 0.8], draws=99, variant="true_vs_rest")
+    assert found.value > 0.3 and not found.reject

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -31,6 +32,13 @@ TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 )
 @click.option("--draws", type=int, default=999, show_default=True, help="Sets of labels drawn from the forecasts.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--eps",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Clip forecasts to [eps, 1 - eps] in the test of safety; said in the output.",
+)
 @click.option("--gate", is_flag=True, help="Exit with 1 when calibration is refuted, or the error shown to exceed tau.")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw the cumulative differences: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -45,6 +53,7 @@ def test(
     adjust: Any,
     draws: int,
     seed: int,
+    eps: float,
     gate: bool,
     figure: str | None,
     as_json: bool,
@@ -61,7 +70,7 @@ def test(
     """
     from epimeter.card import find
     from epimeter.inference import calibration_tests, drawn_null, safe_calibration_test, tolerance_test
-    from epimeter.inference.comparison import ASYMPTOTIC
+    from epimeter.inference.critical import LAWS
 
     spare(output, file)
     form = asked_form(output, as_json, without=("png", "svg"))
@@ -74,7 +83,8 @@ def test(
     refuse_weights(table, "test")
     names = metric_names(metrics, TESTS)
     known = [find(name).name for name in names]
-    drawn = [name for name in (*known, "ecd") if name not in ASYMPTOTIC]  # the test of safety reads ecd
+    # The test of safety reads ecd, of forecasts that were clipped where that was asked for.
+    drawn = [name for name in (*known, *(() if eps else ("ecd",))) if name not in LAWS]
     clusters = table.clusters
     null = None
     if clusters is None:
@@ -83,7 +93,8 @@ def test(
         progress.close()
     options: dict[str, Any] = {"alpha": alpha, "draws": draws, "seed": seed, "groups": clusters}
     found = calibration_tests(table.y_true, table.y_prob, metrics=names, adjust=adjust, null=null, **options)
-    safe = safe_calibration_test(table.y_true, table.y_prob, null=None if null is None else null["ecd"], **options)
+    shared = None if null is None or eps else null["ecd"]
+    safe = safe_calibration_test(table.y_true, table.y_prob, eps=eps, null=shared, **options)
     held = None
     if tau is not None:
         held = tolerance_test(table.y_true, table.y_prob, tau=tau, metric=error, **options)
@@ -93,12 +104,12 @@ def test(
         draw.save(draw.cumulative(table.y_true, table.y_prob), figure)
         click.echo(f"wrote {figure}", err=True)
     told = found.told(
-        *_sentences(safe, held, error),
+        *_sentences(safe, held, error, eps),
         source=table.source,
         n_rows=table.n_rows,
         rows=table.evidence,
         n_units=table.n_rows if clusters is None else len(set(clusters)),
-        safety=safe.to_dict(),
+        safety=safe.to_dict() | {"eps": eps},
         tolerance=None if held is None else {"metric": error, **held.to_dict()},
     )
     write(told.rendered(form), output)
@@ -106,14 +117,15 @@ def test(
         raise click.exceptions.Exit(1)
 
 
-def _sentences(safe: Any, held: Any, error: str) -> list[str]:
+def _sentences(safe: Any, held: Any, error: str, eps: float) -> list[str]:
     """What the further tests say."""
     from epimeter.inference.tables import chance
 
+    limit = "" if math.isnan(safe.threshold) else f"threshold {safe.threshold:.6g}, "
     established = "is established" if safe.reject else "is not established"
     made = [
-        f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, p {chance(safe.p_value)}: "
-        f"over-confidence {established}."
+        f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, {limit}p {chance(safe.p_value)}: "
+        f"over-confidence {established}." + (f" Its forecasts are clipped to [{eps:g}, {1 - eps:g}]." if eps else "")
     ]
     if held is not None:
         words = {

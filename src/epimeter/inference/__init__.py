@@ -8,9 +8,10 @@ from epimeter.inference.intervals import interval
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import paired_permutation_test
 from epimeter.inference.planning import Target, plan
+from epimeter.inference.safety import safe_calibration_test
 from epimeter.inference.scales import adaptive_bins_test
 from epimeter.inference.sequential import CalibrationMonitor, confidence_sequence, sequential_calibration_test
-from epimeter.inference.tolerance import safe_calibration_test, tolerance_test
+from epimeter.inference.tolerance import tolerance_test
 
 __all__ = [
     "CalibrationMonitor",

@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric, find
+from epimeter.card import find
 from epimeter.errors import InputError
 from epimeter.inference.bootstrap import Scheme, bootstrapped, ends, scheme
 from epimeter.inference.consistency import redrawn
+from epimeter.inference.critical import LAWS, Bounds, drawn_bounds
 from epimeter.inference.draws import Progress, at_least, at_most
 from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS, refuse_without_value
@@ -23,9 +24,6 @@ from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.inference.tables import Comparison, Difference, Finding, Findings
-from epimeter.metrics.bin.square import l2_ece_ci
-from epimeter.metrics.cumulative.differences import ecce_mad
-from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
 from epimeter.parameters import check
 from epimeter.results import Interval
 from epimeter.summaries.means import MeanOf
@@ -33,8 +31,6 @@ from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
 Adjustment = Literal["holm", "bonferroni", "bh", "by"]
-ASYMPTOTIC: dict[str, Metric[Any]] = {"ecce_mad": ecce_mad, "l2_ece_ci": l2_ece_ci, "spiegelhalter_z": spiegelhalter_z}
-"""Tests of perfect calibration with a law of their own."""
 
 
 def drawn_null(
@@ -72,7 +68,8 @@ def calibration_tests(
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
     Metrics with a law of their own are tested by it; for the others labels are drawn from the forecasts, the same
-    labels for all of them. Signed metrics are tested on both sides.
+    labels for all of them. Signed metrics are tested on both sides. Beside each value stand the critical values of its test
+    by itself, before p-values are adjusted.
 
     Parameters
     ----------
@@ -95,13 +92,14 @@ def calibration_tests(
     names = [find(name).name for name in metrics]
     if not names:
         raise InputError("calibration_tests needs at least one metric; got none", field="metrics")
-    found: dict[str, tuple[float, float, str]] = {}
+    found: dict[str, tuple[float, float, str, Bounds]] = {}
     if groups is not None and has_repeats(groups, given.n_rows):
         return _grouped_tests(given, names, adjust, alpha, draws, seed, threads, groups)
     for name in names:
-        if name in ASYMPTOTIC:
-            made = ASYMPTOTIC[name](y_true, y_prob)
-            found[name] = made.headline, 1.0 if math.isnan(made.p_value) else made.p_value, "asymptotic"
+        if name in LAWS:
+            answer = LAWS[name].metric(y_true, y_prob)
+            p_value = 1.0 if math.isnan(answer.p_value) else answer.p_value
+            found[name] = answer.headline, p_value, "asymptotic", LAWS[name].bounds(answer, given, alpha)
     resampled = [name for name in names if name not in found]
     if null is None:
         null = drawn_null(y_true, y_prob, resampled, draws=draws, seed=seed, threads=threads)
@@ -110,7 +108,8 @@ def calibration_tests(
         above = (1 + int(at_least(column, value).sum())) / (len(column) + 1)
         below = (1 + int(at_most(column, value).sum())) / (len(column) + 1)
         signed = find(name).card.direction == "signed"
-        found[name] = value, min(1.0, 2 * min(above, below)) if signed else above, "resampling"
+        bounds = drawn_bounds(np.sort(column), "two-sided" if signed else "greater", alpha)
+        found[name] = value, min(1.0, 2 * min(above, below)) if signed else above, "resampling", bounds
     adjusted = adjust_p_values([found[name][1] for name in names], method=adjust, alpha=alpha).adjusted
     made = [
         Finding(
@@ -120,6 +119,8 @@ def calibration_tests(
             adjusted=float(q),
             reject=bool(q <= alpha),
             method=found[name][2],
+            lower=found[name][3].lower,
+            upper=found[name][3].upper,
         )
         for name, q in zip(names, adjusted, strict=True)
     ]

@@ -6,14 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric as card
-from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.errors import UndefinedMetricError
 from epimeter.inference import draws as random
+from epimeter.inference.critical import Alternative, drawn_bounds, refuse_few_draws
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
@@ -22,7 +23,6 @@ from epimeter.summaries.recipe import Recipe
 from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
-Alternative = Literal["greater", "less", "two-sided"]
 Alpha = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
 
 
@@ -35,7 +35,7 @@ class ConsistencyTest(Result):
     threshold: float
     lower: float
     upper: float
-    reject: int
+    reject: bool
     null_mean: float
     null_sd: float
 
@@ -212,7 +212,7 @@ def consistency_test(
     threads
         How many threads draw; the answer does not depend on it.
     """
-    tail_count(alpha / 2 if alternative == "two-sided" else alpha, draws)  # refused before anything is drawn
+    refuse_few_draws(alpha / 2 if alternative == "two-sided" else alpha, draws)  # before anything is drawn
     statistic = Statistic.of(metric, metric_params)
     given = statistic.view(y_true, y_prob)
     value = statistic.of_view(given)
@@ -221,28 +221,22 @@ def consistency_test(
 
 def judged(value: float, null: Floats, alternative: Alternative, alpha: float) -> ConsistencyTest:
     """A value beside its values on drawn labels."""
-    draws, side = len(null), alpha / 2 if alternative == "two-sided" else alpha
-    m = tail_count(side, draws)
-    drawn = np.sort(null)
+    draws, drawn = len(null), np.sort(null)
     above = (1 + int(random.at_least(drawn, value).sum())) / (draws + 1)
     below = (1 + int(random.at_most(drawn, value).sum())) / (draws + 1)
     p_value = {"greater": above, "less": below, "two-sided": min(1.0, 2 * min(above, below))}[alternative]
-    lower, upper = float(drawn[m]), float(drawn[draws - m - 1])
+    side = alpha / 2 if alternative == "two-sided" else alpha
+    refuse_few_draws(side, draws)
+    lower, upper = drawn_bounds(drawn, "less", side).lower, drawn_bounds(drawn, "greater", side).upper
+    assert lower is not None
+    assert upper is not None
     return ConsistencyTest(
         value=value,
         p_value=p_value,
         threshold=lower if alternative == "less" else upper,
         lower=lower,
         upper=upper,
-        reject=int(p_value <= alpha),
+        reject=bool(p_value <= alpha),
         null_mean=float(drawn.mean()),
         null_sd=float(drawn.std(ddof=1)) if draws > 1 else math.nan,
     )
-
-
-def tail_count(side: float, draws: int) -> int:
-    """m: how many replicates may lie beyond the critical value."""
-    if side * (draws + 1) < 1 - 1e-9:
-        needed = math.ceil(1 / side - 1 - 1e-9)
-        raise InputError(f"draws must be at least {needed} to reject at this level; got {draws}", field="draws")
-    return math.floor(side * (draws + 1) - 1 + 1e-9)

@@ -31,7 +31,7 @@ class PermutationTest(Result):
 
     value: float
     p_value: float
-    reject: int
+    reject: bool
     null_mean: float
     null_sd: float
 
@@ -143,7 +143,7 @@ def paired_permutation_test(
     return PermutationTest(
         value=value,
         p_value=p_value,
-        reject=int(p_value <= alpha),
+        reject=bool(p_value <= alpha),
         null_mean=float(drawn.mean()),
         null_sd=float(drawn.std(ddof=1)) if draws > 1 else math.nan,
     )

@@ -30,7 +30,7 @@ class ScalesTest(Result):
     bins: int
     threshold: float
     p_value: float
-    reject: int
+    reject: bool
     scales: int
 
 
@@ -172,7 +172,7 @@ def adaptive_bins_test(
         bins=2 ** (best + 1),
         threshold=float(np.sort(drawn[:, best])[draws - m - 1]),
         p_value=p_value,
-        reject=int(p_value <= alpha),
+        reject=bool(p_value <= alpha),
         scales=number,
     )
 

@@ -41,7 +41,7 @@ class SequentialTest(Result):
     log_e_value: float
     max_log_e_value: float
     p_value: float
-    reject: int
+    reject: bool
     stopping_index: int
 
 
@@ -139,7 +139,7 @@ class CalibrationMonitor:
             log_e_value=self.log_e_value,
             max_log_e_value=self.peak,
             p_value=math.exp(-self.peak),
-            reject=int(self.alarm),
+            reject=self.alarm,
             stopping_index=self.stopping_index,
         )
 

@@ -24,9 +24,18 @@ class Finding:
     adjusted: float
     reject: bool
     method: str
+    lower: float | None = None
+    """Below this the test by itself rejects at alpha; None where it does not look that way, or has no such value."""
+    upper: float | None = None
+    """Above this the test by itself rejects at alpha."""
 
     def to_dict(self) -> dict[str, Any]:
         return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    @property
+    def threshold(self) -> str:
+        """The critical values as a table shows them."""
+        return ", ".join(cell_text(value) for value in (self.lower, self.upper) if value is not None) or "–"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +116,7 @@ class Findings(Lines[Finding]):
             (
                 f.metric,
                 cell_text(f.value),
+                f.threshold,
                 chance(f.p_value),
                 chance(f.adjusted),
                 "refuted" if f.reject else "–",
@@ -114,8 +124,8 @@ class Findings(Lines[Finding]):
             )
             for f in self
         )
-        columns = ("metric", "value", "p", "adjusted", "verdict", "how")
-        table = Grid("Tests of perfect calibration", columns, rows, frozenset({1, 2, 3}))
+        columns = ("metric", "value", "threshold", "p", "adjusted", "verdict", "how")
+        table = Grid("Tests of perfect calibration", columns, rows, frozenset({1, 2, 3, 4}))
         blocks: tuple[Block, ...] = (Paragraph(self.sentence), table, *(Paragraph(note) for note in self.notes))
         return Document("Is it calibrated?", self.subtitle, (Section("Tests", blocks),))
 

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of other claims than perfect calibration: an error of at most so much, and safety from over-confidence."""
+"""Tests of another claim than perfect calibration: that an error is at most so much."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from epimeter.card import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, scheme
-from epimeter.inference.consistency import consistency_test, judged
 from epimeter.inference.draws import at_least, at_most
-from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import (
     NORMS,
     OPTIONS,
@@ -25,7 +23,6 @@ from epimeter.inference.intervals import (
 )
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between
-from epimeter.metrics.point.entropic import ecd, ecd_test
 from epimeter.parameters import Parameter, check
 from epimeter.results import Result
 
@@ -44,7 +41,7 @@ class ToleranceTest(Result):
     tau: float
     p_value: float
     p_value_within: float
-    reject: int
+    reject: bool
     verdict: str
     method: str
 
@@ -120,70 +117,7 @@ def tolerance_test(
         tau=float(tau),
         p_value=above,
         p_value_within=within,
-        reject=int(above <= alpha),
+        reject=bool(above <= alpha),
         verdict=verdict,
         method=method,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SafetyTest(Result):
-    """The entropic calibration difference, and the p-value against over-confidence."""
-
-    value: float
-    p_value: float
-    reject: int
-    method: str
-
-
-def safe_calibration_test(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    method: Literal["resampling", "asymptotic"] = "resampling",
-    alpha: float = 0.05,
-    draws: int = 999,
-    seed: int = 0,
-    null: Any = None,
-    groups: Any = None,
-) -> SafetyTest:
-    """Test of safe calibration (Sumler et al. 2025): is the model more confident than it may be?
-
-    Under-confidence is safe, so only a large entropic calibration difference speaks against the model.
-
-    Parameters
-    ----------
-    method
-        ``resampling`` draws labels from the forecasts, as the paper; ``asymptotic`` uses the exact null mean and variance.
-    alpha
-        Level of the test.
-    draws, seed
-        Of the resampling.
-    null
-        The values of ecd on drawn labels, where `drawn_null` was asked already.
-    groups
-        One label a row; the test is made on one row a group, as in `calibration_tests`.
-    """
-    if groups is not None and has_repeats(groups, len(y_true)):
-        true, prob = np.asarray(y_true), np.asarray(y_prob)
-        parts = [
-            safe_calibration_test(true[rows], prob[rows], method=method, alpha=alpha, draws=draws, seed=seed + number)
-            for number, rows in enumerate(choices_of_one(groups, seed))
-        ]
-        p_value = mean_p_value([part.p_value for part in parts])
-        word = f"{method}, one row a group, {len(parts)} times"
-        return SafetyTest(value=float(ecd(true, prob)), p_value=p_value, reject=int(p_value <= alpha), method=word)
-    if method == "resampling":
-        if null is None:
-            drawn = consistency_test(y_true, y_prob, metric="ecd", alpha=alpha, draws=draws, seed=seed)
-        else:
-            drawn = judged(float(ecd(y_true, y_prob)), null, "greater", alpha)
-        return SafetyTest(value=drawn.value, p_value=drawn.p_value, reject=drawn.reject, method=method)
-    if method != "asymptotic":
-        raise InputError(f"method must be resampling or asymptotic; got {method!r:.40}", field="method")
-    check("safe_calibration_test", {"alpha": ALPHA}, {"alpha": alpha})
-    made = ecd_test(y_true, y_prob)
-    p_value = made.p_value_overconfident
-    if math.isnan(p_value):
-        raise UndefinedMetricError("safe_calibration_test needs forecasts other than 0 and 1; the null variance is 0")
-    return SafetyTest(value=made.ecd, p_value=p_value, reject=int(p_value <= alpha), method=method)

@@ -91,6 +91,21 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
     return float(gammainc(a, max(0.0, a - z * math.sqrt(a))))
 
 
+def pearson_quantile(tail: float, variance: float, third: float) -> float:
+    """The statistic whose upper tail under that law is `tail`."""
+    from scipy.special import gammainccinv, gammaincinv, ndtri
+
+    if variance < NOTHING:
+        return 0.0
+    spread = math.sqrt(variance)
+    skew = third / variance / spread
+    if abs(skew) < 1e-6:
+        return -spread * float(ndtri(tail))
+    a = max(4 / skew**2, NOTHING)
+    z = (gammainccinv(a, tail) - a) / math.sqrt(a) if skew > 0 else (a - gammaincinv(a, tail)) / math.sqrt(a)
+    return spread * float(z)
+
+
 @metric(
     title="Adaptive T-Cal test",
     family="bin",

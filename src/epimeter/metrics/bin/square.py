@@ -193,8 +193,8 @@ def residual_sums(bins: MomentTotals) -> Totals:
     return bins.true - bins.prob  # type: ignore[operator,return-value]
 
 
-def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
-    """Upper tail of T when every outcome is drawn with its stated confidence."""
+def null_law(bins: MomentTotals) -> tuple[float, float] | None:
+    """Second and third moment of T when every outcome is drawn with its stated confidence; None: no variance at all."""
     names = "square", "variance1", "variance2", "variance3", "skew1", "skew2"
     columns = [bins.size, residual_sums(bins).floats()]
     columns += [getattr(bins, name).floats() for name in names]
@@ -205,5 +205,13 @@ def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
     several = sums.size > 1
     largest = math.fsum((sums.v1[several] / (sums.size[several] - 1)) ** 2)
     if variance * n**2 < max(CERTAIN, ROUNDING * largest):
+        return None
+    return variance, third
+
+
+def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
+    """Upper tail of T when every outcome is drawn with its stated confidence."""
+    law = null_law(bins)
+    if law is None:
         return 1.0 if estimate <= ROUNDING else 0.0
-    return pearson_tail(estimate, variance, third)
+    return pearson_tail(estimate, *law)
