@@ -31,6 +31,7 @@ ORDER = (
     "scale",
     "monitor",
     "integrations",
+    "torch",
     "gate",
     "store",
     "service",
