@@ -21,6 +21,7 @@ ORDER = (
     "card",
     "schema",
     "metrics",
+    "simulate",
     "inference",
     "recalibration",
     "draw",

@@ -23,7 +23,19 @@ _HOMES = {
     "read_log": "epimeter.readers.logs",
     "scan": "epimeter.scale",
 }
-_ROOMS = ("metrics", "inference", "recalibration", "standards", "report", "draw", "trust", "scale", "errors", "views")
+_ROOMS = (
+    "metrics",
+    "inference",
+    "recalibration",
+    "standards",
+    "report",
+    "draw",
+    "trust",
+    "scale",
+    "simulate",
+    "errors",
+    "views",
+)
 
 __all__ = ["__version__", *sorted(_HOMES)]
 

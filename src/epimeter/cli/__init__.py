@@ -34,6 +34,7 @@ COMMANDS = {
     "monitor": "epimeter.cli.monitor",
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
+    "simulate": "epimeter.cli.simulate",
     "serve": "epimeter.cli.serve",
     "backup": "epimeter.cli.backup",
     "restore": "epimeter.cli.backup",
@@ -89,6 +90,7 @@ def epimeter() -> None:
     epimeter collect FOLDER FILE…     predictions now, outcomes later, joined by id
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one
+    epimeter simulate NAME -o FILE    forecasts whose true calibration is known
     epimeter keys init FOLDER         become an issuer; then certify FILE, renew FILE, certificates, log publish
     epimeter verify CERT --key KEY    is a certificate authentic, current, consistent
     epimeter reproduce CERT DATA      compute it again from the data and compare every byte
