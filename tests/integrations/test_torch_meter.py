@@ -256,8 +256,20 @@ def test_every_process_gets_the_report_of_all_rows_and_keeps_its_own(tmp_path):
 def test_keys_are_ordered_as_the_confidences_are():
     prob = torch.tensor([0.0, -0.0, 1e-45, 0.25, 0.5, 1.0])
     for precision in (torch.float32, torch.float64):
-        totals = torch_totals.KeyTotals.empty(precision, "cpu")
-        totals.add(prob.to(precision), torch.ones(6), torch.ones(6, dtype=torch.bool))
-        back, outcome = totals.columns()
+        meter = CalibrationMeter()
+        meter.update(probs=prob.to(precision), targets=torch.ones(6, dtype=torch.long))
+        back, outcome = meter.totals.columns()
         assert np.array_equal(back, np.sort(prob.numpy().astype(back.dtype))) and outcome.all()
-        assert totals.counts.tolist() == [2, 1, 1, 1, 1]
+        assert meter.totals.counts.tolist() == [2, 1, 1, 1, 1]
+
+
+def test_what_is_refused_late_is_still_told_by_number_and_place(monkeypatch):
+    logits, targets = batch(20)
+    logits[13, 1] = float("nan")
+    meter = CalibrationMeter()
+    monkeypatch.setattr("epimeter.integrations.torch_meter._refuse", lambda *_: None)  # as on a device, before compute
+    meter.update(*batch(30))
+    meter.update(logits, targets)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="1 of the rows are otherwise, the first is row 43"):
+        CalibrationMeter().merge(meter).compute()

@@ -16,6 +16,8 @@ from epimeter.kinds import Kind
 
 CHUNK = 1 << 24
 """Numbers of a matrix that are widened to single precision at a time."""
+IGNORED, UNSOUND, UNKNOWN = -1, -2, -3
+"""In place of a row's number: it does not count; its forecast is none; its target is none."""
 WIDE = (torch.float64, torch.float32)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
 
@@ -32,8 +34,8 @@ class Batch:
         One probability a row, or one a class; in single or double precision.
     outcome
         0 or 1, or the class.
-    ignored, sound, known
-        Whether the target says that the row does not count; whether the forecast is one; whether the target is one.
+    ignored, known, sound
+        Whether the target says that the row does not count, whether it is one at all, and whether the forecast is one.
     logits
         Whether the forecast came as scores.
     """
@@ -42,9 +44,14 @@ class Batch:
     prob: Any
     outcome: Any
     ignored: Any
-    sound: Any
     known: Any
+    sound: Any
     logits: bool
+
+    def marked(self, number: Any) -> Any:
+        """One whole number a row, the given one or, below zero, why the row has none."""
+        found = torch.where(self.sound, number, UNSOUND)
+        return torch.where(self.ignored, IGNORED, torch.where(self.known, found, UNKNOWN))
 
 
 def read(logits: Any, probs: Any, targets: Any, kind: Kind | None, ignore_index: int | None) -> Batch:
@@ -88,14 +95,14 @@ def read(logits: Any, probs: Any, targets: Any, kind: Kind | None, ignore_index:
         if not matrix:
             prob, sound = _numbers(flat.reshape(-1), probs is None)
             states: Kind = kind or "event"
-            return Batch(states, prob, target, ignored, sound, (target == 0) | (target == 1), probs is None)
+            return Batch(states, prob, target, ignored, (target == 0) | (target == 1), sound, probs is None)
         flat = flat.reshape(-1, flat.shape[-1])
         known = (target >= 0) & (target < flat.shape[1])
         if kind == "classes":
             prob, sound = _classes(flat, probs is None)
-            return Batch("classes", prob, target, ignored, sound, known, probs is None)
+            return Batch("classes", prob, target, ignored, known, sound, probs is None)
         prob, label, sound = _top_of_logits(flat) if probs is None else _top_of_probs(flat)
-        return Batch("answer", prob, label == target, ignored, sound, known, probs is None)
+        return Batch("answer", prob, label == target, ignored, known, sound, probs is None)
 
 
 def _wide(values: Any) -> Any:

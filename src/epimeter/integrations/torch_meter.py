@@ -17,17 +17,14 @@ import torch
 
 from epimeter.card import find
 from epimeter.errors import InputError, MergeError
-from epimeter.integrations.torch_batch import Batch, read
+from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, Batch, read
 from epimeter.integrations.torch_gather import gathered
-from epimeter.integrations.torch_totals import ClassRows, KeyTotals
+from epimeter.integrations.torch_totals import ClassRows, Faults, KeyTotals
 from epimeter.kinds import Kind
 from epimeter.report import Report, evaluate
 from epimeter.report.evaluation import infinite
 
 KINDS = (None, "event", "answer", "classes")
-NOWHERE = (1 << 63) - 1
-IGNORED, UNSOUND, FIRST_UNSOUND, UNKNOWN, FIRST_UNKNOWN = range(5)
-"""What is noted of rows that are not measured: how many, and the first of them."""
 
 
 class CalibrationMeter:
@@ -70,7 +67,6 @@ class CalibrationMeter:
         """Forget all rows."""
         self.totals: KeyTotals | ClassRows | None = None
         self.states: Kind | None = None
-        self.faults: Any = None
         self.seen = 0
         self.logits = False
 
@@ -88,14 +84,14 @@ class CalibrationMeter:
         """
         batch = read(logits, probs, targets, self.kind, self.ignore_index)
         self._check_fits(batch)
-        faults = _faults(batch, self.seen)
-        if not batch.prob.is_cuda:
-            _refuse(faults, batch.logits)  # the numbers are at hand; a device would have to be waited for
+        if batch.prob.device.type == "cpu":  # the numbers are at hand; a device would have to be waited for
+            faults = Faults(seen=self.seen)
+            faults.look(batch.marked(torch.zeros_like(batch.outcome, dtype=torch.int64)))
+            _refuse(faults, batch.logits)
         if self.totals is None:
-            self.totals, self.states = _empty(batch), batch.kind
-            self.faults = torch.tensor([0, 0, NOWHERE, 0, NOWHERE], device=batch.prob.device)
-        self.totals.add(batch.prob, batch.outcome, ~batch.ignored & batch.sound & batch.known)
-        self.faults = _joined(self.faults, faults)
+            self.totals = ClassRows.empty(batch) if batch.kind == "classes" else KeyTotals.empty(batch)
+            self.states = batch.kind
+        self.totals.add(batch)
         self.seen += len(batch.outcome)
         self.logits = self.logits or batch.logits
 
@@ -117,16 +113,12 @@ class CalibrationMeter:
             raise MergeError(f"a meter merges with a meter; got {type(other).__name__}")
         if other.totals is None:
             return self
-        theirs = other.faults + torch.tensor([0, 0, self.seen, 0, self.seen], device=other.faults.device)
-        theirs = torch.where(other.faults == NOWHERE, NOWHERE, theirs)
         if self.totals is None:
-            device = other.totals.device
-            self.totals, self.states, self.faults = other.totals.copy(device), other.states, theirs
+            self.totals, self.states = other.totals.copy(other.totals.device), other.states
         else:
             classes = other.totals.n_classes if isinstance(other.totals, ClassRows) else None
             _check_alike(self.states, other.states, self.totals, classes)
             self.totals.merge(other.totals)  # type: ignore[arg-type]
-            self.faults = _joined(self.faults, theirs.to(self.faults.device))
         self.seen += other.seen
         self.logits = self.logits or other.logits
         return self
@@ -145,17 +137,17 @@ class CalibrationMeter:
         """The report of the rows of this process alone."""
         if self.totals is None:
             raise InputError("a meter needs a batch before it can compute; update it first")
-        faults = self.faults.cpu()
-        _refuse(faults, self.logits)
         prob, outcome = self.totals.columns()
+        faults = self.totals.faults
+        _refuse(faults, self.logits)
         if not len(prob):
             raise InputError(
                 f"a meter needs a row that counts; all {self.seen:,} have the target {self.ignore_index}, which is ignored",
                 field="targets",
             )
         source: dict[str, Any] = {"name": "torch"}
-        if int(faults[IGNORED]):
-            source["unlabelled"] = int(faults[IGNORED])
+        if faults.counts[IGNORED]:
+            source["unlabelled"] = faults.counts[IGNORED]
         if self.logits:
             by = "the logistic function" if self.states == "event" else "softmax"
             source["notes"] = [f"scores were turned into probabilities by {by}"]
@@ -169,7 +161,7 @@ class CalibrationMeter:
     def to(self, device: Any) -> CalibrationMeter:
         """Move the totals to a device."""
         if self.totals is not None:
-            self.totals, self.faults = self.totals.copy(device), self.faults.to(device)
+            self.totals = self.totals.copy(device)
         return self
 
     def state_dict(self) -> dict[str, Any]:
@@ -178,7 +170,7 @@ class CalibrationMeter:
             return {"seen": 0}
         copies = {name: tensor.clone() for name, tensor in self.totals.tensors().items()}
         facts = {"states": self.states, "seen": self.seen, "logits": self.logits}
-        return {**facts, "faults": self.faults.clone(), **copies}
+        return {**facts, "faults": self.totals.faults.plain(), **copies}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the totals of a checkpoint."""
@@ -191,9 +183,9 @@ class CalibrationMeter:
             raise InputError("the state must be what state_dict of a CalibrationMeter gave; parts of it are missing")
         if self.kind not in (None, state["states"]):
             raise InputError(f"this meter reads {self.kind}; the state holds {state['states']}", field="kind")
-        self.totals = kept.of({name: state[name].clone() for name in _COLUMNS[kept]})
+        columns = {name: state[name].clone() for name in _COLUMNS[kept]}
+        self.totals = kept.of(Faults.of(state["faults"]), columns)
         self.states, self.seen, self.logits = state["states"], state["seen"], state["logits"]
-        self.faults = state["faults"].clone()
 
     def __repr__(self) -> str:
         where = "" if self.totals is None else f" on {self.totals.device}"
@@ -203,13 +195,6 @@ class CalibrationMeter:
 _COLUMNS: dict[Any, tuple[str, ...]] = {KeyTotals: ("keys", "counts"), ClassRows: ("prob", "outcome")}
 
 
-def _empty(batch: Batch) -> KeyTotals | ClassRows:
-    precision, device = batch.prob.dtype, batch.prob.device
-    if batch.kind == "classes":
-        return ClassRows.empty(batch.prob.shape[1], precision, device)
-    return KeyTotals.empty(precision, device)
-
-
 def _check_alike(mine: Kind | None, theirs: Kind | None, held: Any, n_classes: int | None) -> None:
     if mine != theirs:
         raise MergeError(f"a meter holds rows of one kind, here {mine}; got {theirs}. Use a meter for each")
@@ -217,26 +202,9 @@ def _check_alike(mine: Kind | None, theirs: Kind | None, held: Any, n_classes: i
         raise MergeError(f"a meter of classes holds rows of as many classes, here {held.n_classes}; got {n_classes}")
 
 
-def _faults(batch: Batch, seen: int) -> Any:
-    """What is noted of a batch whose first row is row `seen`, as five numbers on its device."""
-    row = torch.arange(seen, seen + len(batch.outcome), device=batch.prob.device)
-    made = [batch.ignored.sum()]
-    for fault in (~batch.sound & ~batch.ignored, ~batch.known & ~batch.ignored):
-        made += [fault.sum(), torch.where(fault, row, NOWHERE).min() if len(row) else torch.tensor(NOWHERE).to(row)]
-    return torch.stack(made)
-
-
-def _joined(left: Any, right: Any) -> Any:
-    """Notes of two sets of rows as those of both: numbers add up, the first of all stays the first."""
-    both = left + right
-    for place in (FIRST_UNSOUND, FIRST_UNKNOWN):
-        both[place] = torch.minimum(left[place], right[place])
-    return both
-
-
-def _refuse(faults: Any, logits: bool) -> None:
+def _refuse(faults: Faults, logits: bool) -> None:
     """One sentence where rows cannot be measured."""
-    unsound, first_unsound, unknown, first_unknown = faults.tolist()[UNSOUND:]
+    unsound, unknown = faults.counts[UNSOUND], faults.counts[UNKNOWN]
     if unsound:
         must = (
             "logits must be numbers, and finite but for classes masked by -inf"
@@ -244,17 +212,18 @@ def _refuse(faults: Any, logits: bool) -> None:
             else "probs must lie in [0, 1], and a row of classes must sum to 1"
         )
         raise InputError(
-            f"{must}; {unsound:,} of the rows are otherwise, the first is row {first_unsound:,}, counted from 0 since the reset",
+            f"{must}; {unsound:,} of the rows are otherwise, the first is row {faults.first[UNSOUND]:,}, counted from 0 since the "
+            "reset",
             field="logits" if logits else "probs",
-            row=first_unsound,
+            row=faults.first[UNSOUND],
             count=unsound,
         )
     if unknown:
         raise InputError(
             f"targets must be classes, 0 or 1, or ignore_index; {unknown:,} are not, the first is that of row "
-            f"{first_unknown:,}, counted from 0 since the reset",
+            f"{faults.first[UNKNOWN]:,}, counted from 0 since the reset",
             field="targets",
-            row=first_unknown,
+            row=faults.first[UNKNOWN],
             count=unknown,
         )
 

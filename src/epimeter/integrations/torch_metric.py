@@ -14,10 +14,9 @@ import torch
 from torchmetrics import Metric
 
 from epimeter.errors import InputError
-from epimeter.integrations.torch_meter import NOWHERE, CalibrationMeter
+from epimeter.integrations.torch_meter import CalibrationMeter
+from epimeter.integrations.torch_totals import Faults
 from epimeter.report import Report
-
-FIRSTS = torch.tensor([False, False, True, False, True])
 
 
 class CalibrationMetric(Metric):  # type: ignore[misc]
@@ -35,8 +34,6 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     higher_is_better = None
     full_state_update = False
     keys: Any
-    faults: Any
-    seen: Any
     events: Any
 
     def __init__(self, *, probs: bool = False, kind: Any = None, metrics: Any = None, **options: Any) -> None:
@@ -48,8 +45,6 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         self.settings = {"kind": kind, "metrics": metrics, **ours}
         CalibrationMeter(**self.settings)  # what is wrong with them is said now
         self.add_state("keys", default=[], dist_reduce_fx="cat")
-        self.add_state("faults", default=torch.tensor([0, 0, NOWHERE, 0, NOWHERE]), dist_reduce_fx=_joined)
-        self.add_state("seen", default=torch.tensor(0), dist_reduce_fx="sum")
         self.add_state("events", default=torch.tensor(0), dist_reduce_fx="max")
 
     def update(self, preds: Any, target: Any) -> None:
@@ -60,8 +55,6 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         if self.keys and self.keys[0].dtype != totals.waiting[0].dtype:
             raise InputError("preds must have one precision in all batches; got single and double", field="preds")
         self.keys += totals.waiting
-        self.faults = _joined(torch.stack([self.faults, batch.faults]))
-        self.seen = self.seen + batch.seen
         self.events = self.events.fill_(int(batch.states == "event"))
 
     def report(self) -> Report:
@@ -70,18 +63,11 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         meter = CalibrationMeter(**self.settings)
         if isinstance(keys, list):
             raise InputError("a metric needs a batch before it can compute; update it first")
-        values, counts = torch.unique(keys, return_counts=True)
-        some = values >= 0
-        meter.load_state_dict(
-            {
-                "states": "event" if int(self.events) else "answer",
-                "seen": int(self.seen),
-                "logits": not self.probs,
-                "faults": self.faults,
-                "keys": values[some],
-                "counts": counts[some],
-            }
-        )
+        faults = Faults()
+        faults.look(keys)
+        values, counts = torch.unique(keys[keys >= 0], return_counts=True)
+        facts = {"states": "event" if int(self.events) else "answer", "seen": len(keys), "logits": not self.probs}
+        meter.load_state_dict({**facts, "faults": faults.plain(), "keys": values, "counts": counts})
         return meter.own_report()
 
     def compute(self) -> dict[str, Any]:
@@ -102,8 +88,3 @@ _THEIRS = (
     "sync_on_compute",
     "compute_with_cache",
 )
-
-
-def _joined(notes: Any) -> Any:
-    """Notes of several processes or batches: numbers add up, the first of all stays the first."""
-    return torch.where(FIRSTS.to(notes.device), notes.amin(dim=0), notes.sum(dim=0))

@@ -4,22 +4,60 @@
 A row with one confidence is one whole number, its *key*: the bits of the confidence, which as those of any number that is not
 negative are ordered as the numbers are, and behind them the outcome. The totals are how often each key came. Nothing is rounded,
 so every metric read off them has the bits that it has on the rows; single precision bounds them by the confidences there are.
-Rows of one probability a class have no such key and are kept as they are.
+Rows of one probability a class have no such key and are kept as they are. Rows that are not measured have a number below zero
+that says why, so that nothing needs to be asked of the device while rows come.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 
+from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, Batch
+
 ROOM = 1 << 22
 """Keys that may wait before they are counted."""
-NONE = -1
-"""The key of a row that does not count."""
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
+
+
+@dataclass
+class Faults:
+    """Rows that are not measured: how many for each reason, and the first of them."""
+
+    counts: dict[int, int] = field(default_factory=lambda: dict.fromkeys((IGNORED, UNSOUND, UNKNOWN), 0))
+    first: dict[int, int] = field(default_factory=dict)
+    seen: int = 0
+    """Rows looked at."""
+
+    def look(self, marks: Any) -> None:
+        """Note the rows of these marks, which follow on those seen."""
+        below = (marks < 0).nonzero()[:, 0]
+        for reason in self.counts:
+            rows = below[marks[below] == reason]
+            if len(rows):
+                self.counts[reason] += len(rows)
+                self.first.setdefault(reason, self.seen + int(rows[0]))
+        self.seen += len(marks)
+
+    def merge(self, other: Faults) -> Faults:
+        """Those of both, the rows of the other following on these."""
+        counts = {reason: count + other.counts[reason] for reason, count in self.counts.items()}
+        after = {reason: self.seen + row for reason, row in other.first.items()}
+        return Faults(counts, after | self.first, self.seen + other.seen)
+
+    def plain(self) -> list[list[int]]:
+        """Reason, number and first row of each, and the rows seen."""
+        return [[reason, count, self.first.get(reason, -1)] for reason, count in self.counts.items()] + [[self.seen]]
+
+    @classmethod
+    def of(cls, plain: list[list[int]]) -> Faults:
+        *reasons, (seen,) = plain
+        first = {reason: row for reason, _, row in reasons if row >= 0}
+        return cls({reason: count for reason, count, _ in reasons}, first, seen)
 
 
 @dataclass
@@ -30,22 +68,23 @@ class KeyTotals:
     keys: Any
     counts: Any
     waiting: list[Any] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
 
     @classmethod
-    def empty(cls, precision: Any, device: Any) -> KeyTotals:
-        none = torch.empty(0, dtype=_BITS[precision], device=device)
-        return cls(precision, none, none.long())
+    def empty(cls, batch: Batch) -> KeyTotals:
+        none = torch.empty(0, dtype=_BITS[batch.prob.dtype], device=batch.prob.device)
+        return cls(batch.prob.dtype, none, none.long())
 
     @property
     def device(self) -> Any:
         return self.keys.device
 
-    def add(self, prob: Any, outcome: Any, counted: Any) -> None:
-        """Further rows; those that are not `counted` leave no trace."""
-        if prob.dtype == torch.float64:
+    def add(self, batch: Batch) -> None:
+        """Further rows."""
+        if batch.prob.dtype == torch.float64:
             self._widen()
-        bits = (prob.to(self.precision) + 0.0).view(_BITS[self.precision])  # + 0.0: minus zero is zero
-        self.waiting.append(torch.where(counted, bits * 2 + (outcome == 1), NONE))
+        bits = (batch.prob.to(self.precision) + 0.0).view(_BITS[self.precision])  # + 0.0: minus zero is zero
+        self.waiting.append(batch.marked(bits * 2 + (batch.outcome == 1)))
         if sum(map(len, self.waiting)) > max(ROOM, len(self.keys)):
             self.count()
 
@@ -62,15 +101,16 @@ class KeyTotals:
         if not self.waiting:
             return
         new = torch.cat(self.waiting)
-        self._absorb(new, torch.ones(len(new), dtype=torch.int64, device=new.device))
+        self.faults.look(new)
+        self._absorb(new[new >= 0], None)
         self.waiting = []
 
     def _absorb(self, keys: Any, counts: Any) -> None:
+        if counts is None:
+            counts = torch.ones(len(keys), dtype=torch.int64, device=keys.device)
         both, place = torch.unique(torch.cat([self.keys, keys]), return_inverse=True)
         sums = torch.zeros(len(both), dtype=torch.int64, device=both.device)
-        sums.index_add_(0, place, torch.cat([self.counts, counts]))
-        some = both != NONE
-        self.keys, self.counts = both[some], sums[some]
+        self.keys, self.counts = both, sums.index_add_(0, place, torch.cat([self.counts, counts]))
 
     def merge(self, other: KeyTotals) -> None:
         """Add the totals of another."""
@@ -80,15 +120,12 @@ class KeyTotals:
             if torch.float64 in (self.precision, theirs.precision):
                 one._widen()
         self._absorb(theirs.keys, theirs.counts)
+        self.faults = self.faults.merge(theirs.faults)
 
     def copy(self, device: Any) -> KeyTotals:
         """The same on a device, sharing no memory."""
-        return KeyTotals(
-            self.precision,
-            self.keys.to(device, copy=True),
-            self.counts.to(device, copy=True),
-            [keys.to(device, copy=True) for keys in self.waiting],
-        )
+        copies = {name: column.to(device, copy=True) for name, column in self.tensors().items()}
+        return type(self).of(self.faults, copies)
 
     def tensors(self) -> dict[str, Any]:
         """The totals as two columns of whole numbers."""
@@ -96,11 +133,11 @@ class KeyTotals:
         return {"keys": self.keys, "counts": self.counts}
 
     @classmethod
-    def of(cls, tensors: dict[str, Any]) -> KeyTotals:
+    def of(cls, faults: Faults, tensors: Mapping[str, Any]) -> Self:
         """The totals from their columns."""
         keys = tensors["keys"]
         precision = next(wide for wide, bits in _BITS.items() if bits == keys.dtype)
-        return cls(precision, keys, tensors["counts"])
+        return cls(precision, keys, tensors["counts"], faults=Faults().merge(faults))
 
     def columns(self) -> tuple[Any, Any]:
         """Confidence and outcome of every row, on the host, the least confident first."""
@@ -112,7 +149,7 @@ class KeyTotals:
 
 def _wider(keys: Any) -> Any:
     prob = (keys >> 1).view(torch.float32).double()
-    return torch.where(keys == NONE, NONE, prob.view(torch.int64) * 2 + (keys & 1))
+    return torch.where(keys < 0, keys.long(), prob.view(torch.int64) * 2 + (keys & 1))
 
 
 @dataclass
@@ -121,13 +158,13 @@ class ClassRows:
 
     prob: list[Any]
     outcome: list[Any]
+    waiting: list[Any] = field(default_factory=list)
+    """Batches whose rows have not been looked at."""
+    faults: Faults = field(default_factory=Faults)
 
     @classmethod
-    def empty(cls, n_classes: int, precision: Any, device: Any) -> ClassRows:
-        return cls(
-            [torch.empty((0, n_classes), dtype=precision, device=device)],
-            [torch.empty(0, dtype=torch.int64, device=device)],
-        )
+    def empty(cls, batch: Batch) -> ClassRows:
+        return cls([batch.prob[:0]], [torch.empty(0, dtype=torch.int64, device=batch.prob.device)])
 
     @property
     def device(self) -> Any:
@@ -137,28 +174,37 @@ class ClassRows:
     def n_classes(self) -> int:
         return int(self.prob[0].shape[1])
 
-    def add(self, prob: Any, outcome: Any, counted: Any) -> None:
-        self.prob.append(prob.clone())
-        self.outcome.append(torch.where(counted, outcome.long(), NONE))
+    def add(self, batch: Batch) -> None:
+        self.waiting.append((batch.prob.clone(), batch.marked(batch.outcome.long())))
+
+    def count(self) -> None:
+        """Leave out the rows that are not measured."""
+        for prob, outcome in self.waiting:
+            self.faults.look(outcome)
+            some = outcome >= 0
+            self.prob.append(prob[some])
+            self.outcome.append(outcome[some])
+        self.waiting = []
 
     def merge(self, other: ClassRows) -> None:
-        self.prob += [part.to(self.device, copy=True) for part in other.prob]
-        self.outcome += [part.to(self.device, copy=True) for part in other.outcome]
+        self.count()
+        theirs = other.copy(self.device)
+        self.prob += theirs.prob
+        self.outcome += theirs.outcome
+        self.faults = self.faults.merge(theirs.faults)
 
     def copy(self, device: Any) -> ClassRows:
-        made = ClassRows.empty(self.n_classes, self.prob[0].dtype, device)
-        made.merge(self)
-        return made
+        copies = {name: column.to(device, copy=True) for name, column in self.tensors().items()}
+        return type(self).of(self.faults, copies)
 
     def tensors(self) -> dict[str, Any]:
-        prob, outcome = torch.cat(self.prob), torch.cat(self.outcome)
-        some = outcome != NONE
-        self.prob, self.outcome = [prob[some]], [outcome[some]]
+        self.count()
+        self.prob, self.outcome = [torch.cat(self.prob)], [torch.cat(self.outcome)]
         return {"prob": self.prob[0], "outcome": self.outcome[0]}
 
     @classmethod
-    def of(cls, tensors: dict[str, Any]) -> ClassRows:
-        return cls([tensors["prob"]], [tensors["outcome"]])
+    def of(cls, faults: Faults, tensors: Mapping[str, Any]) -> Self:
+        return cls([tensors["prob"]], [tensors["outcome"]], faults=Faults().merge(faults))
 
     def columns(self) -> tuple[Any, Any]:
         made = self.tensors()
