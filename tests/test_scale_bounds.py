@@ -102,7 +102,8 @@ def test_ten_million_rows_are_within_the_bound(name):
             exact, found, error = both(metric, choices, y, p, cells)
             assert abs(found - exact) <= error, (metric, choices, power)
             if name in CONTINUOUS and metric in ("ece", "ecce_mad", "ecce_r", "smece", "lkce"):
-                assert error < 1e-4, (metric, choices, power)
+                # Every cut may meet a run of equal confidences of which the cells know nothing: a tenth of 1e-4 for each.
+                assert error < 1e-5 * choices.get("bins", 10), (metric, choices, power)
 
 
 def test_the_best_corner_and_the_best_signs_are_those_of_all():

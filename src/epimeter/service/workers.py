@@ -101,7 +101,7 @@ class Crew:
             job = jobs.claim(db, worker, now(), lease=lease, crew=self.name, share=share)
         if job is None:
             return False
-        if job["attempts"] > jobs.MOST_ATTEMPTS:
+        if job["attempts"] > jobs.MOST_LIVES:
             self._give_up(job, worker, "its workers died again and again")
             return True
         with Heart(lambda: self._renew(job["id"], worker, lease), lease / SECOND / 3, f"job {job['id']}"):

@@ -15,6 +15,9 @@ from epimeter.store.tables import jobs
 
 LEASE = 30 * SECOND
 MOST_ATTEMPTS = 5
+"""A job that fails is given up at this attempt."""
+MOST_LIVES = 50
+"""A job whose workers fall silent is given up after so many: a server killed while it works has said nothing about the job."""
 LONGEST_WAIT = 60 * SECOND
 """Longest time for which a job is put back."""
 

@@ -150,7 +150,8 @@ class Registry:
         A certificate supersedes the one that the system had. When the evaluation allows none, the attempt is logged all
         the same. `evaluation` and `evaluated_at` name an evaluation that was made before; its day is where the next is
         counted from. Where evaluations are counted as they are accepted, before anything comes of them, `counted` is their
-        number; the certificate never states less.
+        number; the certificate never states less. The log numbers results as they come, so that one that comes later
+        than its acceptance has a number too, and no number is more than were accepted.
         """
         identity = new_id(CERTIFICATE, at.year)
         check_shape(subject.to_json(), SUBJECT, "subject")
@@ -171,13 +172,13 @@ class Registry:
             results = []
             if attempt is None or obstacles or public:
                 (attempt,) = connection.execute(
-                    "SELECT max(coalesce(max(number), 0) + 1, ?) FROM attempts WHERE system = ?", (counted, system)
+                    "SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE system = ?", (system,)
                 ).fetchone()
                 connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (system, attempt, size))
                 results = [
                     log_entry(
                         "evaluation.result",
-                        identity,
+                        evaluation or identity,
                         to_moment(at),
                         system=system,
                         attempt=attempt,

@@ -2,9 +2,14 @@
 """Norms of the gaps of equal-mass bins (ece, lp_ce, mce with binning=mass) off the cells.
 
 A cut after k rows falls into a cell, and moves to an end of the run of equal confidences that it meets. Where the cell
-holds one confidence the run is known, and so is all that lies left of the cut. Elsewhere the cut may come to lie
-anywhere in the cell: of its rows none to all lie on the left, none to n1 of them came true, and the residual left of the
-cut is known up to an error e in an interval [l, u]; the estimate takes the share k falls on.
+holds one confidence the run is known, and so is all that lies left of the cut. Elsewhere the run is unknown, and the
+residual left of the cut is known up to an error e in an interval [l, u]; the estimate takes the share k falls on. Of the n
+rows of the cell let m lie left of row k. A run from s to t, s <= m < t, moves the cut to s where 2 m <= s + t - 1, else to t:
+
+- to s only with s >= 2 m + 1 - t >= 2 m + 1 - n, to t only with t <= 2 m - s <= 2 m.
+- With i rows on the left, j of which came true, the residual there is between j - i (upper end) and j - i (lower end of the
+  cell), where i - n0 <= j <= n1: it is least at i = n0 and largest at i = n1, or as near to it as i may come.
+- The same holds of the rows on the right, and both residuals add up to that of the cell, which is known.
 
 With the residuals R_b of the bins and the errors e_b of the cuts, N ECE = sum_b |R_b + e_b - e_{b-1}|.
 
@@ -80,10 +85,14 @@ def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
     # The run of a cell with one confidence lies left of the cut when its middle does.
     m = np.where(pure, np.where(m <= (n - 1) // 2, 0, n), m)
     whole = (m == 0) | (m == n)
-    mean = total[at] / n
-    inside = m * (n1 / n - mean)
-    low = np.where(whole, 0.0, -(n - n1) * (some[at] + 1) * WIDTH - inside)
-    high = np.where(whole, 0.0, n1 * (1 - some[at] * WIDTH) - inside)
+    lower, upper = some[at] * WIDTH, (some[at] + 1) * WIDTH
+    fewest, most = np.maximum(2 * m + 1 - n, 0), np.minimum(2 * m, n)
+    least, largest = _residuals(n, n1, fewest, most, lower, upper)
+    others_least, others_largest = _residuals(n, n1, n - most, n - fewest, lower, upper)
+    cell = n1 - total[at]
+    inside = m * (n1 / n - total[at] / n)
+    low = np.where(whole, 0.0, np.maximum(least, cell - others_largest) - inside)
+    high = np.where(whole, 0.0, np.minimum(largest, cell - others_least) - inside)
     place = before[at] + m
 
     def ends(values: Floats, first: float, last: float) -> Floats:
@@ -92,12 +101,20 @@ def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
     n_rows = cells.n_rows
     return Cuts(
         ends(place, 0, n_rows),
-        ends(np.where(whole, place, before[at]), 0, n_rows),
-        ends(np.where(whole, place, before[at] + n), 0, n_rows),
+        ends(np.where(whole, place, before[at] + fewest), 0, n_rows),
+        ends(np.where(whole, place, before[at] + most), 0, n_rows),
         ends(sums[at] + inside, 0, float(cells.residual.sum().floats())),
         ends(low, 0, 0),
         ends(high, 0, 0),
     )
+
+
+def _residuals(
+    n: Floats, n1: Floats, fewest: Floats, most: Floats, lower: Floats, upper: Floats
+) -> tuple[Floats, Floats]:
+    """Least and largest residual of the rows of a cell on one side of a cut, of which there are `fewest` to `most`."""
+    at_least, at_most = np.clip(n - n1, fewest, most), np.clip(n1, fewest, most)
+    return np.maximum(at_least - (n - n1), 0) - at_least * upper, np.minimum(at_most, n1) - at_most * lower
 
 
 def _largest(residual: Floats, low: Floats, high: Floats) -> float:
