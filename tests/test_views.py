@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from epimeter.card import catalogue
 from epimeter.errors import InputError
 from epimeter.metrics import brier_score, classwise_ece, ece
 from epimeter.views import view
@@ -207,3 +208,25 @@ def test_refusals_carry_the_row_and_the_count():
     assert refusal.value.field == "y_prob"
     assert refusal.value.row == int(np.flatnonzero(PROB > 0.9)[0])
     assert refusal.value.count == int((PROB > 0.9).sum())
+
+
+@pytest.mark.parametrize(
+    ("true", "prob"),
+    [
+        ([0, 1, 1], [0.2, np.nan, 0.4]),
+        ([0, 1, 1], [0.2, 1.5, 0.4]),
+        ([0, 2, 1], [0.2, 0.5, 0.4]),
+        (np.array([0, 2, 1], np.uint8), [0.2, 0.5, 0.4]),
+        ([0, -1, 1], [0.2, 0.5, 0.4]),
+        ([0, 1, 1], np.array([0.2, -0.5, 0.4], np.float32)),
+    ],
+)
+@pytest.mark.parametrize("metric", [m for m in catalogue().values() if m.reads is not None and m.reads.checks_rows])
+def test_rows_left_to_the_loop_are_refused_with_the_words_of_the_border(metric, true, prob):
+    given = {name: 0.5 for name, p in metric.parameters.items() if p.required}
+    with pytest.raises(InputError) as border:
+        view(true, prob)
+    with pytest.raises(InputError) as refusal:
+        metric(true, prob, **given)
+    assert str(refusal.value) == str(border.value)
+    assert (refusal.value.field, refusal.value.row) == (border.value.field, border.value.row)

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, get_args
 
-from epimeter.errors import InputError, OrderWarning, UnknownMetricError
+from epimeter.errors import InputError, OrderWarning, UnknownMetricError, UnsoundRowsError
 from epimeter.parameters import Parameter, check, documented, in_our_words, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
-from epimeter.views import View, view
+from epimeter.views import View, unread, view
 
 R = TypeVar("R")
 
@@ -132,6 +132,17 @@ class Metric(Generic[R]):
         own = parameters_of(self.compute)
         return chosen | own
 
+    @cached_property
+    def _required(self) -> bool:
+        """Whether a parameter has no default."""
+        return any(p.required for p in self.parameters.values())
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        """The parameters of a call that chooses none."""
+        chosen = {} if self.reads is None else self.reads.choices()
+        return {name: p.default for name, p in self.parameters.items()} | chosen
+
     @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter
@@ -155,28 +166,39 @@ class Metric(Generic[R]):
         ``interval=True``, the word of a method, or a dict of options puts an interval beside the value; see
         `epimeter.inference.interval`.
         """
-        choices = in_our_words(self.name, self.parameters, choices)
         wanted = choices.pop("interval", None)
         if wanted is not None and wanted is not False:
             # The room of intervals lies to the right of this one: it is asked by name.
             made: R = importlib.import_module("epimeter.inference.intervals").within(self, wanted, columns, choices)
             return made
         if self.reads is None:
+            choices = in_our_words(self.name, self.parameters, choices)
             known = parameters_of(self.compute)
             named = self._own_columns(columns, choices)
             # A function that ends in **rest hands the rest on to another metric, which doubts it.
             hands_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(self.compute).parameters.values())
             choices |= check(self.name, known, {k: v for k, v in choices.items() if k in known or not hands_on})
             return self.compute(*columns, **choices) if named is None else self.compute(**named, **choices)
-        view, recipe, rest = self.prepare(*columns, **choices)
+        view, recipe, rest = self._prepared(columns, choices.copy(), look=False)
         if self.card.order == "ties" and view.tied:
             warnings.warn(
                 f"{self.name} depends on the order of rows with equal predictions, and there are some", OrderWarning, 2
             )
-        return self.answer(recipe, recipe.finish(recipe.summarise(view)), view.n_rows, rest)
+        try:
+            summary = recipe.summarise(view)
+        except UnsoundRowsError:
+            self.prepare(*columns, **choices)  # says which row, and what is wrong with it
+            raise
+        return self.answer(recipe, recipe.finish(summary), view.n_rows, rest)
 
     def prepare(self, *columns: Any, **choices: Any) -> tuple[View, Recipe, dict[str, Any]]:
         """The view to summarise, the recipe that was chosen, and the parameters that read the summary."""
+        return self._prepared(columns, choices, look=True)
+
+    def _prepared(
+        self, columns: tuple[Any, ...], choices: dict[str, Any], *, look: bool
+    ) -> tuple[View, Recipe, dict[str, Any]]:
+        """As `prepare`; without `look` the rows are left to the recipe's loop, where that looks at them itself."""
         y_true, y_prob = self._columns(columns, choices)
         extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
         weight = self._weight(choices)
@@ -186,12 +208,25 @@ class Metric(Generic[R]):
         recipe, rest = self.settle(choices)
         if self.card.labels == "ignored" and y_true is None and y_prob is not None:
             y_true = [0] * len(y_prob)
-        given = self._prepare(y_true, y_prob, weight, extra, choices)
+        if not look and weight is None and self._leaves_rows(recipe):
+            given: View = unread(y_true, y_prob, **extra)
+        else:
+            given = self._prepare(y_true, y_prob, weight, extra, choices)
         return given.read_as(recipe.reading), recipe, rest
+
+    def _leaves_rows(self, recipe: Recipe) -> bool:
+        """Whether nobody need look at the rows before the loop of the recipe does."""
+        return self._leaves_default if recipe is self.reads else self._prepare is _view and recipe.checks_rows
+
+    @cached_property
+    def _leaves_default(self) -> bool:
+        return self.reads is not None and self._prepare is _view and self.reads.checks_rows
 
     def settle(self, choices: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
         """Checked parameters, parted into the recipe they choose and those that read its summary."""
         assert self.reads is not None
+        if not choices and not self._required:
+            return self.reads, {}
         columns = ("sample_weight", *self.card.needs, *self.card.takes)
         choices = in_our_words(self.name, self.parameters, choices)
         choices = check(self.name, self.parameters, choices, extra=columns)
@@ -202,7 +237,7 @@ class Metric(Generic[R]):
     def answer(self, recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> R:
         """The value, with what influenced it: parameters, rows, bins."""
         value = self.compute(finished, **choices)
-        parameters = {name: p.default for name, p in self.parameters.items()} | recipe.choices() | dict(choices)
+        parameters = self._defaults | ({} if recipe is self.reads else recipe.choices()) | dict(choices)
         if isinstance(value, float):
             return Number(value, self.name, parameters, n_rows, finished)  # type: ignore[return-value]
         if isinstance(value, Result):
@@ -210,6 +245,8 @@ class Metric(Generic[R]):
         return value
 
     def _columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, Any]:
+        if len(columns) == 2 and not choices:
+            return columns
         named = dict(zip(("y_true", "y_prob"), columns, strict=False))
         # The standards call the same two columns `correct` and `confidence`.
         for name, other in (("y_true", "correct"), ("y_prob", "confidence")):

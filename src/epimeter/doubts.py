@@ -17,9 +17,13 @@ from epimeter.errors import InputError
 ROW_SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may miss 1 (catalogue, shared input rules)."""
 
+_DOUBLES, _SINGLES = np.dtype(np.float64), np.dtype(np.float32)
+
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Whatever the caller holds, as a numpy array; no value is changed on the way."""
+    if type(values) is np.ndarray and values.dtype.kind != "O":
+        return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))[0])
         raise InputError(f"{name} must not have missing values; {name}[{row}] is masked", field=name, row=row)
@@ -66,6 +70,8 @@ def _settled(array: NDArray[Any], name: str) -> NDArray[Any]:
 def numbers(values: Any, name: str) -> NDArray[Any]:
     """A numeric array in float64, or in float32 when that is what came (every float32 is a float64)."""
     array = as_array(values, name)
+    if array.dtype is _DOUBLES or array.dtype is _SINGLES:
+        return array
     if array.dtype.kind not in "fiub":
         shown = repr(array.ravel()[0].item() if array.dtype.kind in "SU" else array.ravel()[0]) if array.size else ""
         raise InputError(f"{name} must be numbers; got {_kind(array)} such as {shown}", field=name)
@@ -202,6 +208,8 @@ def refuse_different_indexes(**columns: Any) -> None:
     """Two pandas objects must agree in their index: aligning them and ignoring it are both guesses."""
     first: tuple[str, Any] | None = None
     for name, values in columns.items():
+        if type(values) is np.ndarray:
+            continue
         index = getattr(values, "index", None)
         if index is None or callable(index) or not hasattr(values, "iloc"):
             continue

@@ -6,6 +6,7 @@ EpimeterError
 │   ├── ReadError                        a file or stream could not be read as data
 │   ├── UnknownMetricError (LookupError) no metric has that name
 │   └── MergeError                       two summaries of different recipes
+├── UnsoundRowsError (ValueError)        a loop met an outcome or a confidence that is none; `views` says which, and why
 ├── UndefinedMetricError (ValueError)    the data are sound, the metric has no value on them
 ├── TrustError                           keys, signatures, logs
 │   ├── VerificationError (ValueError)   a document, key, proof or log that must not be believed
@@ -61,6 +62,13 @@ class UnknownMetricError(InputError, LookupError):
 
 class MergeError(InputError):
     """Two summaries that were made by different recipes."""
+
+
+class UnsoundRowsError(EpimeterError, ValueError):
+    """Rows that a loop refused: it knows that one is no outcome or no probability, not which."""
+
+    def __init__(self) -> None:
+        super().__init__("rows must have outcomes 0 or 1 and probabilities; got a view that was never looked at")
 
 
 class UndefinedMetricError(EpimeterError, ValueError):

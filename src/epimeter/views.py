@@ -235,6 +235,24 @@ def view(
     columns
         Further columns of the same length: `features` (numbers), `groups` (labels).
     """
+    return _view(y_true, y_prob, kind, sample_weight, probabilities, columns, look=True)
+
+
+def unread(y_true: Any, y_prob: Any, **columns: Any) -> Binary | Multiclass:
+    """The same for a loop that checks every row itself (`Recipe.checks_rows`): the rows of a vector may not be sound."""
+    return _view(y_true, y_prob, None, None, True, columns, look=False)
+
+
+def _view(
+    y_true: Any,
+    y_prob: Any,
+    kind: str | None,
+    sample_weight: Any,
+    probabilities: bool,
+    columns: Mapping[str, Any],
+    *,
+    look: bool,
+) -> Binary | Multiclass:
     states = None if kind is None else kind_of(kind)
     refuse_different_indexes(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, **columns)
     prob = numbers(y_prob, "y_prob")
@@ -260,7 +278,7 @@ def view(
     tops = top_labels(prob, tolerance) if probabilities and prob.ndim == 2 else None
     outcome = outcomes(true) if prob.ndim == 1 else None
     # The core looks at all rows at once; where it finds a fault, the checks say which row and what is wrong with it.
-    found_sound = tops is not None or (probabilities and outcome is not None and sound(outcome, prob))
+    found_sound = tops is not None or (probabilities and outcome is not None and (not look or sound(outcome, prob)))
     if probabilities and not found_sound:
         check_probabilities(prob, "y_prob")
     elif not probabilities:
@@ -307,5 +325,5 @@ def refuse_extreme(weight: Floats | None, name: str = "sample_weight") -> None:
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     """The same memory, not to be written to through the view."""
     values = values.view()
-    values.flags.writeable = False
+    values.setflags(write=False)
     return values

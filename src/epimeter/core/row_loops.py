@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from epimeter.core import ffi, lib, read, write
 from epimeter.core.threads import SHARE, shared
+from epimeter.errors import UnsoundRowsError
 
 Integers = NDArray[np.int64]
 _ROWS = ffi.typeof("epi_rows *")
+_BYTES, _DOUBLES, _SINGLES = np.dtype(np.uint8), np.dtype(np.float64), np.dtype(np.float32)
 
 
 class Rows:
@@ -27,13 +29,17 @@ class Rows:
         n_rows = len(prob)
         if len(true) != n_rows:
             raise ValueError(f"{len(true)} outcomes beside {n_rows} confidences")
-        if true.dtype != np.uint8:
-            true = true.astype(np.uint8)
+        if true.dtype is not _BYTES:
+            true = true.astype(np.uint8, copy=False)
         outcome, said = read(np.ascontiguousarray(true)), read(np.ascontiguousarray(prob))
         self._kept = outcome, said
         self.n_rows = n_rows
-        single = prob.dtype == np.float32
-        self.struct = ffi.new(_ROWS, (n_rows, outcome, ffi.NULL if single else said, said if single else ffi.NULL))
+        self.struct = made = ffi.new(_ROWS)
+        made.n, made.outcome = n_rows, outcome
+        if prob.dtype == _SINGLES:
+            made.single = said
+        else:
+            made.prob = said
 
 
 def outcomes(label: NDArray[Any]) -> NDArray[np.uint8] | None:
@@ -47,25 +53,36 @@ def outcomes(label: NDArray[Any]) -> NDArray[np.uint8] | None:
 
 def sound(true: NDArray[Any], prob: NDArray[Any]) -> bool:
     """Whether all outcomes are 0 or 1 and all confidences probabilities."""
+    if len(prob) < 8 * SHARE:
+        return _sound(true, prob)
+    return all(shared(lambda rows: _sound(true[rows], prob[rows]), len(prob), 4 * SHARE))
 
-    def of_part(rows: slice) -> bool:
-        part = Rows(true[rows], prob[rows])
-        return bool(lib.epi_sound(part.struct))
 
-    return all(shared(of_part, len(prob), 4 * SHARE))
+def _sound(true: NDArray[Any], prob: NDArray[Any]) -> bool:
+    rows = Rows(true, prob)
+    return bool(lib.epi_sound(rows.struct))
 
 
 def width_bins(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Integers:
     """Rows, outcomes, confidence in units and in steps by equal-width bin: shape (bins, 4)."""
+    if len(prob) < 2 * SHARE:
+        return _width_bins(true, prob, bins)
+    return added(shared(lambda rows: _width_bins(true[rows], prob[rows], bins), len(prob)))
 
-    def of_part(rows: slice) -> Integers:
-        totals = np.zeros((bins, 4), np.int64)
-        part = Rows(true[rows], prob[rows])
-        if lib.epi_width_bins(part.struct, bins, write(totals)):
-            raise ValueError("rows that are not sound")
-        return totals
 
-    return added(shared(of_part, len(prob)))
+def _width_bins(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Integers:
+    totals, rows = np.zeros((bins, 4), np.int64), Rows(true, prob)
+    if lib.epi_width_bins(rows.struct, bins, write(totals)):
+        raise UnsoundRowsError
+    return totals
+
+
+def read_bins(totals: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Off such totals: rows of each bin, mean outcome less mean confidence of each, all rows."""
+    bins = len(totals)
+    found = np.empty(2 * bins + 1)
+    lib.epi_read_bins(read(np.ascontiguousarray(totals)), bins, write(found))
+    return found[:bins], found[bins:-1], found[-1]
 
 
 def added(parts: list[Integers], pairs: int = 2) -> Integers:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core.class_loops import class_bins
-from epimeter.core.row_loops import width_bins
+from epimeter.core.row_loops import read_bins, width_bins
 from epimeter.errors import InputError, MergeError
 from epimeter.limits import BinCount
 from epimeter.summaries import fine, fixed, paired
@@ -22,7 +22,7 @@ from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
-from epimeter.summaries.row_totals import column_pairs, fine_pairs, summary_of
+from epimeter.summaries.row_totals import fine_pairs, summary_of
 from epimeter.summaries.rows import KeptRows
 from epimeter.views import Binary, Multiclass, Reading, View, refuse_extreme
 
@@ -68,11 +68,13 @@ class BinTotals:
     @cached_property
     def size(self) -> Floats:
         """n_b: the weight of each bin, its number of rows when there are no weights."""
-        return self.weight.floats()
+        return self.count.astype(np.float64) if isinstance(self.weight, Fixed) else self.weight.floats()
 
     @cached_property
     def n(self) -> Floats:
         """N: the total weight (one number, or one a class)."""
+        if isinstance(self.weight, Fixed):
+            return np.asarray(np.add.reduce(self.size, axis=-1))  # whole numbers: exact
         return self.weight.sum(axis=-1).floats()
 
     @property
@@ -95,17 +97,19 @@ class BinTotals:
         """Mean outcome of each bin."""
         return self._mean(self.true)
 
-    @property
+    @cached_property
     def gap(self) -> Floats:
         """Mean outcome minus mean confidence, from the exact difference of their sums."""
         return self._mean(self.true - self.prob)  # type: ignore[operator]
 
     def mean(self, values: Floats) -> Floats:
         """Mean over the bins of one value each, by their rows: never beyond the largest, as sums of rounded shares can be."""
-        return np.asarray(np.sum(self.size * values, axis=-1) / self.n)
+        return np.asarray(np.add.reduce(self.size * values, axis=-1) / self.n)
 
     def _mean(self, sums: Sums) -> Floats:
         size = self.size
+        if isinstance(self.weight, Fixed):  # the sums of an empty bin are 0
+            return np.asarray(sums.floats() / np.maximum(size, 1.0))
         return np.divide(sums.floats(), size, out=np.zeros_like(size), where=size > 0)
 
     def of_class(self, number: int) -> BinTotals:
@@ -162,9 +166,13 @@ class Bins(Recipe):
         return Loop("bins", self.bins) if self.binning == "width" and self.reading == "event" else None
 
     def from_table(self, table: Integers) -> BinTotals:
-        count = table[:, 0].copy()
-        true = Fixed.of_counts(table[:, 1])
-        return BinTotals(count, Fixed.of_counts(count), true, column_pairs(table, 2), _width_edges(self.bins))
+        count, true, units, steps = table.T.copy()
+        whole = np.zeros(len(table), np.int64)
+        sums = Fixed(count, whole), Fixed(true, whole), Fixed(units, steps)
+        made = BinTotals(count, *sums, _width_edges(self.bins))
+        # What the cached properties would compute: in the core it costs a few rows nothing beside their pass.
+        made.__dict__["size"], made.__dict__["gap"], made.__dict__["n"] = read_bins(table)
+        return made
 
     def summarise(self, view: View) -> Any:
         if not self.streams:
@@ -239,7 +247,7 @@ class MomentBins(Bins):
         return Loop("moments", self.bins) if self.binning == "width" and self.reading == "event" else None
 
     def from_table(self, table: Integers) -> MomentTotals:
-        count, true = table[:, 0].copy(), Fixed.of_counts(table[:, 1])
+        count, true = table[:, 0].copy(), Fixed.of_counts(table[:, 1].copy())
         sums = {name: fine_pairs(table, 4 * place + 2) for place, name in enumerate(MOMENTS, start=1)}
         edges = _width_edges(self.bins)
         return MomentTotals(count, Fixed.of_counts(count), true, fine_pairs(table, 2), edges, **sums)
@@ -274,7 +282,7 @@ class MomentBins(Bins):
             made = {name: paired.binned(values, view.weight, index, self.bins) for name, values in columns.items()}
             error = paired.square_error(residual, residual**2) + 2 * residual * lost
             made["square"] = made["square"] + paired.binned(error, view.weight, index, self.bins)
-        return MomentTotals(**vars(base), **made)
+        return MomentTotals(base.count, base.weight, base.true, base.prob, base.edges, **made)
 
 
 @lru_cache(maxsize=64)
@@ -310,7 +318,7 @@ class ClassBins(Bins):
             table = class_bins(view.true, view.prob, self.bins)
             counts, prob = table[..., 0].copy(), Fixed(table[..., 2].copy(), table[..., 3].copy())
             edges = _width_edges(self.bins)
-            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(table[..., 1]), prob, edges)
+            return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(table[..., 1].copy()), prob, edges)
         return _stacked(
             [
                 super(ClassBins, self)._totals(Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight))

@@ -40,7 +40,8 @@ class Fixed:
     def __sub__(self, other: Fixed) -> Fixed:
         if not isinstance(other, Fixed):
             return NotImplemented
-        return normalised(self.units - other.units, self.steps - other.steps)
+        steps = self.steps - other.steps
+        return Fixed(self.units - other.units + (steps >> STEPS), steps & _MASK)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -80,7 +81,7 @@ class Fixed:
     @classmethod
     def of_counts(cls, counts: Integers) -> Fixed:
         """Whole numbers as totals."""
-        return cls(counts.astype(np.int64), np.zeros(counts.shape, np.int64))
+        return cls(counts.astype(np.int64, copy=False), np.zeros(counts.shape, np.int64))
 
 
 def normalised(units: Any, steps: Any) -> Fixed:

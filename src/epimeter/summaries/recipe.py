@@ -52,6 +52,11 @@ class Recipe:
         """The loop of the core that adds up its rows; None where the recipe does so itself."""
         return None
 
+    @property
+    def checks_rows(self) -> bool:
+        """Whether its loop refuses rows that are not sound, so that none need be looked at before."""
+        return self.reading in ("event", "given") and self.loop is not None
+
     def from_table(self, table: Any) -> Any:
         """The summary from the table of a loop of kind ``bins`` or ``moments``."""
         raise TypeError(f"{type(self).__name__} declares no loop of bins")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from epimeter.core import NULL, ffi, lib, read, write
 from epimeter.core.row_loops import Rows
+from epimeter.errors import UnsoundRowsError
 from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
 from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import ONE, STEPS, Fixed
@@ -317,7 +318,7 @@ def summary_of(recipe: Recipe, view: Binary) -> Any:
     """The summary of one view under one recipe that has a loop."""
     totals = RowTotals([recipe])
     if not totals.add_all(view.true, view.prob):
-        raise ValueError("a view that is not sound")
+        raise UnsoundRowsError
     return totals.summary(recipe)
 
 

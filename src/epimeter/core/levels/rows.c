@@ -627,27 +627,64 @@ int AT_LEVEL(epi_add_rows)(epi_pass *pass, const epi_rows *rows, int64_t runs, c
     return 0;
 }
 
-int AT_LEVEL(epi_width_bins)(const epi_rows *rows, int64_t bins, int64_t *totals) {
-    tile t;
-    pair table[SPREAD * MOST_SPREAD];
-    const int many = bins > MOST_SPREAD;
-    const int64_t tables = rows->n < 256 ? 1 : SPREAD;
-    if (!many) memset(table, 0, (size_t)(tables * bins) * sizeof table[0]);
-    int64_t open = 0;
-    for (int64_t first = 0; first < rows->n; first += TILE) {
-        if (!fill(&t, rows, first, smaller(TILE, rows->n - first))) return 1;
-        if (many) {
-            add_many_bins(t.row, t.n, bins, totals);
-            continue;
-        }
-        add_width(t.row, t.n, bins, table, tables);
-        open += t.n;
-        if (open + TILE > EPI_BLOCK) {
-            settle_width(table, tables, bins, totals);
-            memset(table, 0, (size_t)(tables * bins) * sizeof table[0]);
-            open = 0;
-        }
+static inline pair pair_at(const uint64_t *cell) {
+    pair both;
+    memcpy(&both, cell, sizeof both);
+    return both;
+}
+
+/* Bins alone need no tile: rows are checked and added where they lie, PART of them at a time. 0 when one is not sound. */
+#define ADD_ROWS(NAME, REAL, CHECK)                                                                                    \
+    static int NAME(const uint8_t *came, const REAL *said, int64_t n, int64_t bins, pair *table, int64_t apart) {      \
+        int32_t home[PART];                                                                                            \
+        uint64_t cell[2 * PART];                                                                                       \
+        const double width = (double)bins;                                                                             \
+        const int32_t last = (int32_t)(bins - 1);                                                                      \
+        for (int64_t first = 0; first < n; first += PART) {                                                            \
+            const int64_t some = smaller(PART, n - first);                                                             \
+            const uint8_t *y = came + first;                                                                           \
+            const REAL *p = said + first;                                                                              \
+            if (!CHECK(y, p, some)) return 0;                                                                          \
+            for (int64_t i = 0; i < some; i++) {                                                                       \
+                const int32_t bin = (int32_t)((double)p[i] * width);                                                   \
+                home[i] = bin < last ? bin : last;                                                                     \
+            }                                                                                                          \
+            for (int64_t i = 0; i < some; i++) {                                                                       \
+                cell[2 * i] = 1 + ((uint64_t)y[i] << 32);                                                              \
+                cell[2 * i + 1] = steps_of((double)p[i]);                                                              \
+            }                                                                                                          \
+            int64_t i = 0;                                                                                             \
+            for (; i + 4 <= some; i += 4) {                                                                            \
+                table[home[i]] += pair_at(cell + 2 * i);                                                               \
+                (table + apart)[home[i + 1]] += pair_at(cell + 2 * i + 2);                                             \
+                (table + 2 * apart)[home[i + 2]] += pair_at(cell + 2 * i + 4);                                         \
+                (table + 3 * apart)[home[i + 3]] += pair_at(cell + 2 * i + 6);                                         \
+            }                                                                                                          \
+            for (; i < some; i++) table[home[i]] += pair_at(cell + 2 * i);                                             \
+        }                                                                                                              \
+        return 1;                                                                                                      \
     }
-    if (!many) settle_width(table, tables, bins, totals);
+ADD_ROWS(add_doubles, double, sound_doubles)
+ADD_ROWS(add_singles, float, sound_singles)
+
+int AT_LEVEL(epi_width_bins)(const epi_rows *rows, int64_t bins, int64_t *totals) {
+    if (bins > MOST_SPREAD) {
+        tile t;
+        for (int64_t first = 0; first < rows->n; first += TILE) {
+            if (!fill(&t, rows, first, smaller(TILE, rows->n - first))) return 1;
+            add_many_bins(t.row, t.n, bins, totals);
+        }
+        return 0;
+    }
+    pair table[SPREAD * MOST_SPREAD];
+    const int64_t tables = rows->n < 256 ? 1 : SPREAD; /* few rows: one table is sooner emptied than four */
+    for (int64_t first = 0; first < rows->n; first += EPI_BLOCK) {
+        const int64_t n = smaller(EPI_BLOCK, rows->n - first), apart = tables == 1 ? 0 : bins;
+        memset(table, 0, (size_t)(tables * bins) * sizeof table[0]);
+        if (!(rows->prob ? add_doubles(rows->outcome + first, rows->prob + first, n, bins, table, apart)
+                         : add_singles(rows->outcome + first, rows->single + first, n, bins, table, apart)))
+            return 1;
+        settle_width(table, tables, bins, totals);
+    }
     return 0;
 }
