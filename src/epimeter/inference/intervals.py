@@ -30,6 +30,7 @@ from epimeter.inference.spread import Evidence, Spread, clopper_pearson, score_e
 from epimeter.inference.spread import Rows as RowSpread
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
+from epimeter.metrics.bin.sweep import Searched
 from epimeter.metrics.cumulative.walk import event as walk_event
 from epimeter.metrics.cumulative.walk import steps_of
 from epimeter.parameters import Parameter
@@ -48,6 +49,8 @@ Method = Literal["auto", "asymptotic", "exact", "bootstrap", "basic", "percentil
 DRAWS = 999
 NULL_DRAWS = 199
 """Sets of labels drawn from the forecasts, to ask whether zero belongs inside a resampled interval."""
+STRETCH = 1 << 13
+"""Levels scored at a time: so few that what is made of them stays in the cache, and that no library starts threads for them."""
 FEW_UNITS = 20
 """Fewer groups than this say too little about how groups vary."""
 
@@ -60,12 +63,21 @@ NORMS: Mapping[str, tuple[float | str, int]] = {
     "lp_ce": ("norm", 1),
     "top_label_ce": ("norm", 1),
     "mce": (math.inf, 1),
+    "abc": (1, 1),
+    "classwise_ece": (1, 1),
     "drmsce": (2, 1),
+    "drmsce_bcs": (2, 1),
     "ce2_db": (2, 2),
     "dpe": (2, 2),
 }
 """Binned errors that are a norm of the gaps: the norm (or the parameter that says it), and the power reported."""
 
+CLASSES_TOGETHER = 2.0
+"""How many times larger the variance of the gaps of all classes, added up, can be than if the classes were independent.
+
+With the signs of the gaps, the part of the classes that err to one side has the chance P, and the variance 4 P (1 - P); that of
+independent classes is 1 - sum p_k^2, which is never less than 2 P (1 - P). Two classes reach the bound: they mirror each other.
+"""
 OWN_INTERVAL = ("dpe", "l2_ece_ci")
 """Debiased squares: drawing rows again would only add back the bias, so they keep their own interval."""
 RATIOS = ("eo_ratio", "oe_ratio")
@@ -329,6 +341,8 @@ def known_interval(
         spread = _spread(metric, recipe, view, evidence, moments)
         found = None if spread is None else sums_ends(finished, compute, spread, evidence, level, name in RATIOS)
         word = "delta method" + (" on the log scale" if name in RATIOS else "")
+    elif name == "corp":
+        found, word = _scored(finished, view, choices, evidence, level), "normal"
     elif type(recipe) is MeanOf:
         spread = _spread(metric, recipe, view, evidence, moments)
         three = None if spread is None else score_ends(finished, compute, spread, evidence, level)
@@ -375,31 +389,91 @@ def error_of(
     """A metric as the size of a noisy vector, where it is one: a norm of gaps, or the extent of a walk."""
     if metric.name in WALKS:
         return _walk(metric.name, finished, choices, evidence)
-    if metric.name not in NORMS or not isinstance(finished, BinTotals):
+    if metric.name not in NORMS or choices.get("measure", "mass") != "mass":
         return None
     norm, _ = NORMS[metric.name]
     if isinstance(norm, str):
         norm = float(choices.get(norm, metric.parameters[norm].default))
-    columns = [bins.reshape(-1, bins.shape[-1]) for bins in (finished.size, finished.gap, finished.frequency)]
-    if len(columns[0]) > 1:  # several classes: their noise is not independent
+    classes = _classes_of(finished)
+    if not classes or (len(classes) > 1 and (math.isinf(norm) or evidence.group is not None)):
         return None
-    filled = columns[0][0] > 0
-    size, gap, frequency = (column[0][filled] for column in columns)
+    size, gap, frequency = (np.concatenate([c[i] for c in classes]) for i in range(3))
     rows = evidence.effective / _repeats(view, finished, evidence)
-    return BinnedError(size / size.sum(), gap, frequency, rows, float(norm)) if rows >= 2 else None
+    if rows < 2:
+        return None
+    share = size / size.sum()
+    if len(classes) == 1:
+        return BinnedError(share, gap, frequency, rows, float(norm))
+    # Of many classes most bins hold few rows of a class that never comes true: half a chance would be far too much.
+    return BinnedError(share, gap, frequency, len(classes) * rows, float(norm), CLASSES_TOGETHER, frequency - gap)
 
 
-def _repeats(view: View | None, bins: BinTotals, evidence: Evidence) -> float:
+def _classes_of(finished: Any) -> list[tuple[Floats, Floats, Floats]]:
+    """Size, gap and frequency of the bins that hold rows, class by class."""
+    several = finished.classes if isinstance(finished, Searched) else (finished,)
+    found = []
+    for totals in several:
+        if not isinstance(totals, BinTotals):
+            return []
+        for size, gap, frequency in zip(
+            *(column.reshape(-1, column.shape[-1]) for column in (totals.size, totals.gap, totals.frequency)),
+            strict=True,
+        ):
+            filled = size > 0
+            found.append((size[filled], gap[filled], frequency[filled]))
+    return found
+
+
+def _repeats(view: View | None, bins: Any, evidence: Evidence) -> float:
     """How much groups inflate the variance of a binned error: that of its residuals, signed as their bin is."""
     if evidence.group is None or view is None:
         return 1.0
     event = view.event
     residual = event.true - event.prob.astype(np.float64)
+    if isinstance(bins, Searched):
+        bins = bins.classes[0]
     gaps, edges = bins.gap.ravel(), bins.edges
     if edges is not None and bins.gap.size == len(edges) - 1:
         place = np.clip(np.searchsorted(edges[1:-1], event.prob, side="right"), 0, len(gaps) - 1)
         residual = residual * np.where(gaps[place] < 0, -1.0, 1.0)
     return evidence.inflation(residual - residual.mean())
+
+
+def _scored(
+    rows: OrderedRows, view: View | None, choices: Mapping[str, Any], evidence: Evidence, level: float
+) -> tuple[float, float] | None:
+    """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
+    levels, brier = rows.levels, choices.get("score", "brier") == "brier"
+    first = second = 0.0
+    for start in range(0, len(levels.prob), STRETCH):
+        some = slice(start, start + STRETCH)
+        true, false = levels.true[some], levels.weight[some] - levels.true[some]
+        hit, miss = _event_scores(levels.prob[some], true, false, brier)
+        first += float(true @ hit + false @ miss)
+        second += float(true @ hit**2 + false @ miss**2)
+    total = float(levels.weight.sum())
+    mean = first / total
+    if not math.isfinite(mean):
+        return None
+    variance = max(0.0, second / total - mean**2)
+    inflation = 1.0
+    if evidence.group is not None:
+        if view is None:
+            return None
+        true = view.event.true.astype(np.float64)
+        hit, miss = _event_scores(view.event.prob.astype(np.float64), true, 1 - true, brier)
+        inflation = evidence.inflation(true * hit + (1 - true) * miss - mean)
+    error = math.sqrt(variance * inflation / max(1.0, evidence.effective - 1))
+    reach = student(evidence.units, level) * error
+    return mean - reach, mean + reach
+
+
+def _event_scores(said: Floats, true: Floats, false: Floats, brier: bool) -> tuple[Floats, Floats]:
+    """What a probability scores where the event came true, and where not; 0 where neither happened."""
+    if brier:
+        return (1 - said) ** 2, said**2
+    with np.errstate(divide="ignore"):
+        return np.where(true > 0, -np.log(said), 0.0), np.where(false > 0, -np.log1p(-said), 0.0)
 
 
 def _signed(bins: BinTotals, view: View | None, evidence: Evidence, level: float) -> tuple[float, float]:

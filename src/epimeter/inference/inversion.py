@@ -61,7 +61,8 @@ def _crossing(theta: Floats, chance: Floats, level: float) -> float:
 class BinnedError:
     """(sum_b share |gap|^norm)^(1/norm) of the bins that hold rows, the largest |gap| when norm is infinite.
 
-    `rows` counts the independent rows behind them, all bins together.
+    `rows` counts the independent rows behind them, all bins together; `together` says how many times larger the variance of
+    the sum is than that of independent gaps.
     """
 
     share: Floats
@@ -69,6 +70,8 @@ class BinnedError:
     frequency: Floats
     rows: float
     norm: float
+    together: float = 1.0
+    expected: float | Floats = 0.5
 
     @cached_property
     def seen(self) -> float:
@@ -79,10 +82,10 @@ class BinnedError:
     def spread(self) -> Floats:
         """Standard deviation of each gap.
 
-        One success and one failure more, so that a bin whose outcomes are all equal is not taken for certain.
+        Two outcomes more, of the frequency `expected`, so that a bin whose outcomes are all equal is not taken for certain.
         """
         size = self.share * self.rows
-        chance = (size * self.frequency + 1) / (size + 2)
+        chance = (size * self.frequency + 2 * self.expected) / (size + 2)
         return np.asarray(np.sqrt(chance * (1 - chance) / size))
 
     def below(self, theta: Floats, at: float | Floats) -> Floats:
@@ -91,7 +94,7 @@ class BinnedError:
         drift = theta[:, None] * (shape / _size(self.share, shape, self.norm))
         if math.isinf(self.norm):
             return _largest_below(drift, self.spread, at)
-        return _sum_below(self.share, drift, self.spread, self.rows, self.norm, at**self.norm)
+        return _sum_below(self.share, drift, self.spread, self.rows, self.norm, at**self.norm, self.together)
 
     def quantile(self, theta: float, level: float) -> float:
         """The size that is not exceeded with this chance when the true one is theta."""
@@ -122,7 +125,9 @@ def _largest_below(drift: Floats, spread: Floats, at: float | Floats) -> Floats:
     return np.asarray(np.prod(ndtr((size - drift) / spread) - ndtr((-size - drift) / spread), axis=1))
 
 
-def _sum_below(share: Floats, drift: Floats, spread: Floats, rows: float, norm: float, at: float | Floats) -> Floats:
+def _sum_below(
+    share: Floats, drift: Floats, spread: Floats, rows: float, norm: float, at: float | Floats, together: float
+) -> Floats:
     """Chance that sum_b share |N(drift, spread)|^norm is at most `at`: Pearson III with its first three cumulants."""
     from scipy.special import gammainc, ndtr
 
@@ -131,8 +136,8 @@ def _sum_below(share: Floats, drift: Floats, spread: Floats, rows: float, norm: 
     # The shares are random too: rows fall into bins of larger or smaller error.
     sized = drift**norm
     between = ((sized**2) @ share - (sized @ share) ** 2) / rows
-    variance = second @ share**2 + np.maximum(between, 0.0)
-    skew = (third @ share**3) / variance**1.5
+    variance = together * (second @ share**2 + np.maximum(between, 0.0))
+    skew = together**2 * (third @ share**3) / variance**1.5
     z = (at - mean) / np.sqrt(variance)
     a = 4 / np.maximum(skew, 1e-4) ** 2
     return np.asarray(np.where(skew > 1e-3, gammainc(a, np.maximum(0.0, a + z * np.sqrt(a))), ndtr(z)))

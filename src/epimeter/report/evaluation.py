@@ -48,6 +48,9 @@ HEADLINES = (
 CLASS_HEADLINES = ("classwise_ece",)
 """Further ones for class probabilities."""
 
+CLASS_CHOICES: Mapping[str, Mapping[str, Any]] = {"drmsce_bcs": {"mode": "classwise"}}
+"""What they are measured with where class probabilities are given and nothing else is said."""
+
 GROUPED_HEADLINES = ("pce",)
 """Further ones where rows are grouped."""
 
@@ -324,17 +327,25 @@ def _plan(
 
     A metric asked for by name must be possible; under "all" the reason is reported instead.
     """
-    plan, left_out = [], {}
+    plan, left_out, named = [], {}, list(named)
+    default = _begin_with_headlines(named, given)
     for metric in named:
         reason = _obstacle(metric, given, everything)
         if reason is None:
-            chosen = in_our_words(metric.name, metric.parameters, choices)
+            usual = CLASS_CHOICES.get(metric.name, {}) if default and given.kind == "classes" else {}
+            chosen = {**usual, **in_our_words(metric.name, metric.parameters, choices)}
             plan.append((metric, *metric.settle({k: v for k, v in chosen.items() if k in metric.parameters})))
         elif everything:
             left_out[metric.name] = reason
         else:
             raise InputError(f"{metric.name} cannot be measured on these data: {reason}", field=metric.name)
     return plan, left_out
+
+
+def _begin_with_headlines(named: list[Metric[Any]], given: View) -> bool:
+    """Whether the default report was asked for, possibly with more behind it."""
+    usual = [name for name in HEADLINES if given.weight is None or find(name).card.weighted]
+    return [metric.name for metric in named[: len(usual)]] == usual
 
 
 def _obstacle(metric: Metric[Any], given: View, everything: bool) -> str | None:

@@ -100,7 +100,7 @@ def _table(report: Report) -> list[str]:
 def parts(measurement: Measurement) -> list[tuple[str, str]]:
     """The further numbers of a metric that gives several: intercept and slope, areas above and below."""
     own = {name: value for name, value in measurement.fields.items() if isinstance(value, int | float | np.floating)}
-    if measurement.interval is not None or len(own) > MOST_PARTS or "p_value" in own:
+    if len(own) > MOST_PARTS or "p_value" in own:
         return []  # bounds and p-values stand beside the value already
     rest = [name for name in own if name != ("value" if "value" in own else next(iter(measurement.fields)))]
     return [(name, f"{own[name]:.6g}") for name in rest]

@@ -42,7 +42,9 @@ class KeptRows:
         )
 
 
-class _Keeps(Recipe):
+class Keeps(Recipe):
+    """A recipe that keeps the rows to the end."""
+
     streams = False
 
     def summarise(self, view: View) -> KeptRows:
@@ -50,7 +52,7 @@ class _Keeps(Recipe):
 
 
 @dataclass(frozen=True)
-class Rows(_Keeps):
+class Rows(Keeps):
     """The rows in their order, as given; the metric reads the view itself."""
 
     how: Reading = "given"
@@ -120,7 +122,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Ordered(_Keeps):
+class Ordered(Keeps):
     """Rows sorted by confidence, then outcome."""
 
     reading: ClassVar[Reading] = "event"
@@ -168,7 +170,7 @@ class BinnedRows:
 
 
 @dataclass(frozen=True)
-class Binning(_Keeps):
+class Binning(Keeps):
     """Rows with their bins, for metrics that look at each row inside its bin.
 
     Parameters

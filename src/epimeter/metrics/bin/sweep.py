@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm, power_mean
 from epimeter.metrics.bin.staircase import Staircase, SweepCut
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Rows
-from epimeter.views import Binary
+from epimeter.summaries.rows import Keeps, KeptRows
+from epimeter.views import Binary, Multiclass, Reading
 
 Count = Annotated[int, AtLeast(1)]
 MOST_COPIES = 8
@@ -123,25 +124,16 @@ def bcs(
     return float(searched_bins(view, binning, start, max_bins, min_count))
 
 
-@metric(
-    title="Debiased RMSCE with bin count search",
-    family="bin",
-    reads=Rows("event"),
-    range=(0.0, 1.0),
-    ideal=0.0,
-    direction="lower",
-    test="resampling",
-    equation=r"\text{DRMSCE-BCS}=DRMSCE(B),\quad B=BCS(y,c)",
-    where={"BCS": "metric bcs with the same parameters", "DRMSCE(B)": "drmsce with B bins"},
-    source="Petersen et al. 2023 FAccT; Lane, journal version, s4.12, s7.2",
-    pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
-    "A negative debiased square is reported as 0.",
-    aliases=("drmsce-bcs",),
-)
-def drmsce_bcs(
-    view: Binary, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
-) -> SweptError:
-    """Debiased root mean square error over as many bins as `bcs` finds.
+@dataclass(frozen=True)
+class Searched:
+    """The bins that were found, one set a class; of an event one set."""
+
+    classes: tuple[BinTotals, ...]
+
+
+@dataclass(frozen=True)
+class SearchedBins(Keeps):
+    """Totals over as many bins as `bcs` finds.
 
     Parameters
     ----------
@@ -153,6 +145,60 @@ def drmsce_bcs(
         The largest number allowed.
     min_count
         Rows a bin shall hold on average at least: no more than N / min_count bins.
+    mode
+        What a matrix is reduced to: ``top_label``, or ``classwise`` for every class against the rest, each with bins of its
+        own (a vector is then read as 1 - p, p).
     """
-    bins = searched_bins(view, binning, start, max_bins, min_count)
-    return SweptError(value=math.sqrt(np.maximum(debiased_square(Bins(bins, binning).of(view)), 0.0)), bins=bins)
+
+    binning: SweepCut = "mass"
+    start: Count = 10
+    max_bins: Count = 100
+    min_count: Count = 10
+    mode: Literal["top_label", "classwise"] = "top_label"
+
+    @property
+    def reading(self) -> Reading:  # type: ignore[override]
+        return "event" if self.mode == "top_label" else "classes"
+
+    def finish(self, summary: KeptRows) -> Searched:
+        view = summary.view
+        if isinstance(view, Multiclass):
+            columns = (
+                Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight) for k in range(view.n_classes)
+            )
+            return Searched(tuple(self._totals(column) for column in columns))
+        assert isinstance(view, Binary)
+        return Searched((self._totals(view),))
+
+    def _totals(self, view: Binary) -> BinTotals:
+        bins = searched_bins(view, self.binning, self.start, self.max_bins, self.min_count)
+        totals: BinTotals = Bins(bins, self.binning).of(view)
+        return totals
+
+
+@metric(
+    title="Debiased RMSCE with bin count search",
+    family="bin",
+    reads=SearchedBins(),
+    range=(0.0, 1.0),
+    ideal=0.0,
+    direction="lower",
+    test="resampling",
+    equation=r"\text{DRMSCE-BCS}=DRMSCE(B),\quad B=BCS(y,c);\qquad classwise:\ \sqrt{\tfrac1K\sum_k\max(0,CE^2_{DB,k}(B_k))}",
+    where={
+        "BCS": "metric bcs with the same parameters",
+        "DRMSCE(B)": "drmsce with B bins",
+        "CE^2_DB,k(B_k)": "ce2_db of class k against the rest, with the bins found for it",
+    },
+    source="Petersen et al. 2023 FAccT; Lane, journal version, s4.12, s7.2",
+    matrix="reduced to its top label; with mode=classwise every class against the rest",
+    pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
+    "A negative debiased square is reported as 0. Class-wise, `bins` is the largest number that a class got.",
+    aliases=("drmsce-bcs",),
+)
+def drmsce_bcs(found: Searched) -> SweptError:
+    """Debiased root mean square error over as many bins as `bcs` finds."""
+    squares = [float(np.maximum(debiased_square(totals), 0.0)) for totals in found.classes]
+    return SweptError(
+        value=math.sqrt(math.fsum(squares) / len(squares)), bins=max(len(totals.count) for totals in found.classes)
+    )

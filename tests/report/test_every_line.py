@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every line of the default report has an interval, or says in two words why not; the intervals cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from epimeter.inference.intervals import interval
+from epimeter.metrics import classwise_ece, drmsce_bcs
+from epimeter.report import evaluate
+
+WITHOUT = {"spiegelhalter_z": "a test"}
+
+
+def softmax(rng: np.random.Generator, n: int, classes: int, heat: float) -> tuple[np.ndarray, np.ndarray]:
+    """Labels drawn from one softmax beside another, `heat` times too flat."""
+    scores = rng.normal(size=(n, classes)) * 2
+    chance, said = (np.exp(part) / np.exp(part).sum(axis=1, keepdims=True) for part in (scores, scores / heat))
+    return (chance.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1), said
+
+
+@pytest.mark.parametrize("kind", ["event", "answer", "classes"])
+def test_every_line_of_the_default_report_has_an_interval(kind):
+    rng = np.random.default_rng(0)
+    if kind == "classes":
+        true, said = softmax(rng, 600, 4, 1.0)
+    else:
+        said = rng.uniform(0.02, 0.98, 600)
+        true = (rng.random(600) < said).astype(int)
+    report = evaluate(true, said, kind=kind)
+    why_not = {line.metric: line.no_interval for line in report.measurements if line.interval is None}
+    assert why_not == WITHOUT
+    for line in report.measurements:
+        assert line.interval is None or line.interval.low <= line.interval.high
+
+
+def test_class_probabilities_are_judged_class_by_class():
+    true, said = softmax(np.random.default_rng(1), 400, 3, 1.0)
+    by_class = [drmsce_bcs((true == k).astype(int), said[:, k]) for k in range(3)]
+    line = evaluate(true, said)["drmsce_bcs"]
+    assert line.value == pytest.approx(np.sqrt(np.mean([one.value**2 for one in by_class])), abs=1e-12)
+    assert line.fields["bins"] == max(one.bins for one in by_class)
+    assert line.parameters["mode"] == "classwise"
+    named = evaluate(true, said, metrics=["drmsce_bcs"])["drmsce_bcs"]
+    assert named.value == pytest.approx(drmsce_bcs(true, said).value)
+
+
+def test_the_parts_of_a_result_stand_beside_its_interval():
+    rng = np.random.default_rng(2)
+    said = rng.random(300)
+    shown = str(evaluate((rng.random(300) < said).astype(int), said))
+    for part in ("mcb", "dsc", "unc", "above", "below"):
+        assert f"\n    {part} " in shown
+
+
+@pytest.mark.parametrize("heat", [1.0, 0.6])
+@pytest.mark.parametrize(("metric", "choices"), [(classwise_ece, {}), (drmsce_bcs, {"mode": "classwise"})])
+def test_intervals_of_class_wise_errors_cover(metric, choices, heat):
+    """Measured over 200 sets of 1,000 rows: 93 to 99 %."""
+    rng = np.random.default_rng(3)
+    truth = 0.0 if heat == 1 else float(metric(*softmax(rng, 100_000, 4, heat), **choices))
+    sets = [softmax(rng, 500, 4, heat) for _ in range(40)]
+    found = [interval(metric, *rows, method="asymptotic", **choices) for rows in sets]
+    assert sum(one.low <= truth <= one.high for one in found) >= 34
+    assert max(one.high - one.low for one in found) < 0.12
