@@ -74,7 +74,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         db.execute(text("INSERT INTO rows VALUES ('eval_1', 0, :data)"), evaluations_rows)
         jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=9)
     migrate(empty)
-    assert kept() and revision(empty) == "0006"
+    assert kept() and revision(empty) == "0007"
     with empty.writing() as db:
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
@@ -83,7 +83,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
-    for target in ("0002", "0001", "0006", "0001"):
+    for target in ("0002", "0001", "0007", "0001"):
         migrate(empty, target)
         assert revision(empty) == target and kept()
     migrate(empty, "base")
@@ -110,7 +110,7 @@ def test_processes_that_migrate_at_once_do_it_once(empty):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and revision(empty) == "0006"
+    assert faults == [] and revision(empty) == "0007"
 
 
 def test_a_database_of_a_newer_program_is_refused(store):

@@ -24,6 +24,9 @@ from epimeter.service.secrets import key_id, matches
 from epimeter.store import Store, organizations
 from epimeter.store.moments import now
 
+GUESSES = 20
+"""Passwords a minute that are looked at for one name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
@@ -95,6 +98,10 @@ class Gate:
                 "this endpoint needs an API key, in x-api-key or as Authorization: Bearer",
                 headers={"WWW-Authenticate": "Bearer"},
             )
+        return self.recognise(request, text)
+
+    def recognise(self, request: Request, text: str) -> Caller:
+        """Whom a key stands for; a wrong one counts against the address that tried it."""
         id = key_id(text)
         facts = None
         if id is not None:
@@ -102,35 +109,28 @@ class Gate:
                 facts = organizations.key_facts(db, id)
         at = now()
         known = matches(self._pepper, text, None if facts is None else facts.digest)
-        if facts is None or not known or _ended(facts.revoked_at, at) or _ended(facts.expires_at, at):
-            self._failed(request)
+        if facts is None or not known or over(facts, at):
+            self.failed(request)
             raise Problem(
                 "unauthenticated",
                 "the API key is not valid: it is mistyped, expired, revoked or was never ours",
                 headers={"WWW-Authenticate": "Bearer"},
             )
-        self._count(request, facts.organization, TIERS[facts.tier][0])
+        self.count(request, facts.organization, facts.tier)
         if organizations.worth_touching(facts, at):
             self._uses.note(facts.id, at)
-        return Caller(
-            key_id=facts.id,
-            organization=facts.organization,
-            organization_name=facts.organization_name,
-            tier=facts.tier,
-            scopes=facts.scopes,
-            ends_at=min((end for end in (facts.expires_at, facts.revoked_at) if end is not None), default=None),
-        )
+        return caller_of(facts)
 
     def stroll(self, request: Request) -> Caller | None:
         """Whoever sent this request, or nobody: for what everybody may see."""
         if _presented(request) is not None:
             return self.enter(request)
-        allowed, _, wait = self._addresses.hit(f"public {_address(request)}", self._public)
-        if not allowed:
-            raise _too_many(f"{self._public} requests a minute without a key", wait)
+        self.watch(request)
         return None
 
-    def _count(self, request: Request, organization: str, most: int) -> None:
+    def count(self, request: Request, organization: str, tier: str) -> None:
+        """Count a request against the minute of an organisation."""
+        most = TIERS[tier][0]
         allowed, left, wait = self._window.hit(organization, most)
         request.state.headers = {
             "RateLimit-Policy": f'"minute";q={most};w=60',
@@ -139,10 +139,40 @@ class Gate:
         if not allowed:
             raise _too_many(f"{most:,} requests a minute", wait)
 
-    def _failed(self, request: Request) -> None:
+    def failed(self, request: Request) -> None:
+        """Count a wrong key or password against the address that tried it."""
         allowed, _, wait = self._addresses.hit(f"failure {_address(request)}", self._failures)
         if not allowed:
             raise _too_many("wrong keys from this address", wait)
+
+    def refuse_guessing(self, name: str) -> None:
+        """Refuse to look at more passwords for a name than a person types, from whatever addresses they come."""
+        allowed, _, wait = self._addresses.hit(f"name {name}", GUESSES)
+        if not allowed:
+            raise _too_many(f"{GUESSES} passwords a minute for this name", wait)
+
+    def watch(self, request: Request) -> None:
+        """Count a request for a page against the minute of the address."""
+        allowed, _, wait = self._addresses.hit(f"public {_address(request)}", self._public)
+        if not allowed:
+            raise _too_many(f"{self._public} requests a minute without a key", wait)
+
+
+def caller_of(facts: organizations.KeyFacts) -> Caller:
+    """Whom a stored key stands for."""
+    return Caller(
+        key_id=facts.id,
+        organization=facts.organization,
+        organization_name=facts.organization_name,
+        tier=facts.tier,
+        scopes=facts.scopes,
+        ends_at=min((end for end in (facts.expires_at, facts.revoked_at) if end is not None), default=None),
+    )
+
+
+def over(facts: organizations.KeyFacts, at: int) -> bool:
+    """Whether a key has ended."""
+    return _ended(facts.revoked_at, at) or _ended(facts.expires_at, at)
 
 
 def _too_many(what: str, wait: int) -> Problem:

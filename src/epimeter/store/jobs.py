@@ -105,3 +105,8 @@ def waiting(db: Connection) -> int:
     """How many jobs are not done."""
     query = select(func.count()).select_from(jobs).where(jobs.c.state.in_(("waiting", "running")))
     return int(db.execute(query).scalar_one())
+
+
+def lately(db: Connection, limit: int) -> list[RowMapping]:
+    """The newest jobs of all organisations."""
+    return list(db.execute(select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit)).mappings())

@@ -246,6 +246,51 @@ certificates = Table(
 )
 """Whose a certificate is and of which evaluation; without an id while it is being issued. The rest is in the registry."""
 
+members = Table(
+    "members",
+    metadata,
+    Column("id", String(8), primary_key=True),
+    _owner(index=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("role", String(16), nullable=False),
+    Column("password", Text),
+    Column("subject", String(400), unique=True),
+    Column("invitation", LargeBinary, unique=True),
+    Column("invited_until", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+)
+"""People who sign in: by a password (argon2id), or as the subject of an OpenID provider. An id is as long as a key's."""
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("key_id", String(8), ForeignKey("api_keys.id", ondelete="CASCADE"), index=True),
+    Column("member", String(8), ForeignKey("members.id", ondelete="CASCADE"), index=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ends_at", BigInteger, nullable=False, index=True),
+)
+"""Browsers that are signed in: the digest of a cookie, and the key or the member that it stands for."""
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    _owner(index=True),
+    Column("name", String(200), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False, index=True),
+)
+
+upload_parts = Table(
+    "upload_parts",
+    metadata,
+    Column("upload", String(40), ForeignKey("uploads.id", ondelete="CASCADE"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+"""Files that were dropped on a page and wait for a word about their columns."""
+
 facts = Table(
     "facts",
     metadata,

@@ -12,7 +12,7 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
 import jinja2
 import msgspec
@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from epimeter import __version__
 from epimeter.service.access import anybody
+from epimeter.web.session import form, known, one, refuse_foreign, refuse_forged, visiting
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -34,6 +35,7 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _BLANK = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 """Letters by their class that are drawn as nothing."""
 Facts = dict[str, Any]
+Fields = Annotated[dict[str, Any], Depends(form)]
 
 
 def visible(value: Any) -> Any:
@@ -90,18 +92,26 @@ def html(request: Request) -> bool:
             value = float(weight)
         except ValueError:
             value = 0.0
-        for known in weights:
-            if name == known or (name == "application/xhtml+xml" and known == "text/html"):
-                weights[known] = max(weights[known], value)
+        for media in weights:
+            if name == media or (name == "application/xhtml+xml" and media == "text/html"):
+                weights[media] = max(weights[media], value)
     return weights["text/html"] > weights["application/json"]
 
 
 def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
     """The text of a page."""
-    registry = request.app.state.ledger.registry
-    return _environment.get_template(template).render(
-        **facts, site={"issuer": registry.issuer, "path": request.url.path}
-    )
+    registry, seen = request.app.state.ledger.registry, getattr(request.state, "seen", None)
+    site = {"issuer": registry.issuer, "path": request.url.path, "member": None, "token": ""}
+    if seen is not None:
+        site |= {"member": seen.caller, "token": seen.form_token}
+    return _environment.get_template(template).render(**facts, site=site)
+
+
+def shown(request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
+    """A page as an answer that nobody keeps."""
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+    text = render(request, template, facts)
+    return Response(text, status, headers=headers, media_type="text/html; charset=utf-8")
 
 
 def same(request: Request, answer: Response) -> Response:
@@ -117,34 +127,69 @@ def same(request: Request, answer: Response) -> Response:
 
 
 def page(
-    area: APIRouter, path: str, template: str, *, twin: str | None = None, cache: str = LIVE
+    area: APIRouter,
+    path: str,
+    template: str,
+    *,
+    twin: str | None = None,
+    cache: str = LIVE,
+    scopes: tuple[str, ...] | None = None,
+    visitors: bool = False,
 ) -> Callable[[Callable[..., Facts]], Callable[..., Facts]]:
-    """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`."""
+    """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`.
+
+    With `scopes` the page is for whoever is signed in and has one of them, and nobody keeps it. With `visitors` it is for
+    everybody, and shows more to whoever is signed in.
+    """
+    entered = known(*scopes) if scopes is not None else visiting if visitors else anybody
 
     def made(function: Callable[..., Facts]) -> Callable[..., Facts]:
         @functools.wraps(function)
         def answered(request: Request, **words: Any) -> Response:
             facts = function(request=request, **words)
-            headers = {"Cache-Control": cache, "Vary": "Accept"}
+            private = getattr(request.state, "seen", None) is not None or scopes is not None
             twin_asked = request.url.path.endswith(".json") or "json" in request.headers.get("accept", "")
             if html(request) or not twin_asked:
-                answer = Response(render(request, template, facts), media_type="text/html; charset=utf-8")
-                answer.headers["Content-Security-Policy"] = POLICY
+                answer = shown(request, template, facts)
             else:
                 answer = Response(msgspec.json.encode(facts), media_type="application/json")
-            answer.headers.update(headers)
-            return same(request, answer)
+            vary = "Accept" if entered is anybody else "Accept, Cookie"
+            answer.headers.update({"Cache-Control": "no-store" if private else cache, "Vary": vary})
+            return answer if private else same(request, answer)
 
-        for one in (twin or f"{path}.json", path):
+        for address in (twin or f"{path}.json", path):
             area.add_api_route(
-                one,
+                address,
                 answered,
                 methods=["GET", "HEAD"],
-                dependencies=[Depends(anybody)],
+                dependencies=[Depends(entered)],
                 response_model=None,
                 response_class=Response,
                 include_in_schema=False,
             )
+        return function
+
+    return made
+
+
+def change(area: APIRouter, path: str, *scopes: str) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """A decorator: the function does what a form of a member's page asks for, and says where to go then."""
+
+    def made(function: Callable[..., Response]) -> Callable[..., Response]:
+        @functools.wraps(function)
+        def answered(request: Request, fields: Fields, **words: Any) -> Response:
+            refuse_forged(request, one(fields, "token"))
+            return function(request=request, fields=fields, **words)
+
+        area.add_api_route(
+            path,
+            answered,
+            methods=["POST"],
+            dependencies=[Depends(refuse_foreign), Depends(known(*scopes))],
+            response_model=None,
+            response_class=Response,
+            include_in_schema=False,
+        )
         return function
 
     return made

@@ -13,10 +13,22 @@ from starlette.exceptions import HTTPException
 
 from epimeter.service import problems
 from epimeter.service.access import anybody
-from epimeter.web import certificate, home, log, reference, registry, system, verifying
-from epimeter.web.page import HOUR, POLICY, html, render, same
+from epimeter.web import account, admin, certificate, home, log, reference, registry, sign_in, system, verifying
+from epimeter.web.page import HOUR, html, same, shown
+from epimeter.web.session import to_sign_in
 
-AREAS = (home.area, registry.area, certificate.area, system.area, log.area, verifying.area, reference.area)
+AREAS = (
+    home.area,
+    registry.area,
+    certificate.area,
+    system.area,
+    log.area,
+    verifying.area,
+    reference.area,
+    sign_in.area,
+    account.area,
+    admin.area,
+)
 assets = APIRouter(include_in_schema=False)
 STATIC = {"style.css": "text/css; charset=utf-8", "mark.svg": "image/svg+xml"}
 
@@ -42,18 +54,20 @@ def install(app: FastAPI) -> None:
 def _shown(handler: Callable[..., Any]) -> Callable[[Request, Exception], Response]:
     """A fault as a page, for whoever asked for a page; the API's own answer for everybody else."""
 
-    def shown(request: Request, fault: Exception) -> Response:
+    def faulty(request: Request, fault: Exception) -> Response:
         path = request.url.path
         if path.startswith("/v1/") or not html(request):
-            answer: Response = handler(request, fault)
-            return answer
+            plain: Response = handler(request, fault)
+            return plain
         problem = problems.as_problem(fault)
+        if problem.kind == "unauthenticated" and request.method in ("GET", "HEAD"):
+            return to_sign_in(request)
         facts = problems.body_of(problem, path, getattr(request.state, "trace", ""))
         if problem.kind == "not-found" and isinstance(fault, HTTPException):
             facts["detail"] = "There is no page at this address."
         advice = problems.KINDS[problem.kind].advice
-        text = render(request, "problem.html", facts | {"advice": advice})
-        headers = {**problem.headers, "Cache-Control": "no-store", "Content-Security-Policy": POLICY}
-        return Response(text, problem.status, headers=headers, media_type="text/html; charset=utf-8")
+        answer = shown(request, "problem.html", facts | {"advice": advice}, problem.status)
+        answer.headers.update(problem.headers)
+        return answer
 
-    return shown
+    return faulty
