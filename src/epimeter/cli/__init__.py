@@ -22,6 +22,7 @@ COMMANDS = {
     "summarise": "epimeter.cli.summarise",
     "merge": "epimeter.cli.merge",
     "report": "epimeter.cli.report",
+    "sql": "epimeter.cli.sql",
     "passport": "epimeter.cli.passport",
     "draw": "epimeter.cli.draw",
     "test": "epimeter.cli.test",
@@ -79,6 +80,7 @@ def epimeter() -> None:
     epimeter evaluate FILE            measure predictions in a file
     epimeter convert LOG… -o FILE     evaluation logs of language models as a table, one row an answer
     epimeter summarise FILE… -o S     some kilobytes for later: merge S… -o ALL, report ALL
+    epimeter sql --dialect D          a query that sums where the rows are, for report --from-sums
     epimeter draw FILE                draw a curve of them: reliability, isotonic, Brier and others
     epimeter passport FILE            the epistemic passport, as JSON or PDF
     epimeter test FILE                is the model calibrated; is its error at most tau
