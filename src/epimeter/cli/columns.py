@@ -22,7 +22,7 @@ OPTIONS = (
                  help="What is stated: the probability of an event, the confidence in an answer, one probability a class."),
     click.option("--positive", metavar="LABEL", help="The label that is outcome 1, as --positive Yes."),
     click.option("--classes", metavar="A,B,C", help="The classes, in the order of their probability columns."),
-    click.option("--format", "format", help="csv, tsv, json, ndjson, parquet, arrow or npz, when it cannot be seen."),
+    click.option("--format", "format", help="csv, tsv, json, ndjson, parquet, arrow, npz or xlsx, when it cannot be seen."),
 )  # fmt: skip
 
 

@@ -21,4 +21,6 @@ def demo() -> None:
     click.echo("Predictions by Kumar, Liang and Ma (verified_calibration, MIT licence).\n")
     with as_file(files("epimeter") / "data" / DATA) as path:
         click.echo(text(measured_table(read(str(path)), None, {})), nl=False)
-    click.echo("\nYour own predictions: epimeter evaluate FILE (CSV, JSON, NDJSON, Parquet, Arrow, npz; - is a pipe)")
+    click.echo(
+        "\nYour own predictions: epimeter evaluate FILE (CSV, JSON, NDJSON, Parquet, Arrow, npz, Excel; - is a pipe)"
+    )

@@ -72,7 +72,7 @@ def evaluate(
 ) -> None:
     """Measure the predictions in FILE and print a report.
 
-    FILE is CSV, JSON, NDJSON, Parquet, Arrow or npz, or the log of an evaluation of a language model (inspect-ai,
+    FILE is CSV, JSON, NDJSON, Parquet, Arrow, npz or xlsx, or the log of an evaluation of a language model (inspect-ai,
     lm-eval, HELM and others, known by their content); - is standard input. Columns are found by their names, and
     with them what is stated: y_prob, prob, p, score beside y_true, label, y the probability of outcome 1;
     confidence beside correct, or beside a label and a prediction, the confidence in an answer; p_0, p_1 … one

@@ -43,7 +43,7 @@ def read(source: Any, *, columns: Choice | Mapping[str, str] | None = None, form
         ``features`` also take a common beginning ("p_") or several names ("a,b,c"). An empty name leaves a role
         out. A `Choice` says the kind of forecast, the positive label and the classes too.
     format
-        csv, tsv, json, ndjson, parquet, arrow or npz, where neither the suffix nor the content says.
+        csv, tsv, json, ndjson, parquet, arrow, npz or xlsx, where neither the suffix nor the content says.
 
     Examples
     --------
@@ -141,6 +141,10 @@ def _blocks(
             from epimeter.readers import records
 
             yield from (records.document(stream, chooser) if found == "json" else records.lines(stream, chooser, size))
+        elif found == "xlsx":
+            from epimeter.readers.spreadsheet import workbook
+
+            yield from workbook(stream, chooser)
         else:
             from epimeter.readers import columnar
 

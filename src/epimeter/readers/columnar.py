@@ -151,7 +151,9 @@ def npz(stream: Stream, chooser: Chooser) -> Blocks:
             if len(members) < len(archive.infolist()):
                 raise ReadError(f"the arrays of an npz file must have different names; {stream.source} has one twice")
             if "[Content_Types]" in members or "[Content_Types].xml" in members:
-                raise ReadError(f"{stream.source} is an Office document, not npz. Save the sheet as CSV")
+                raise ReadError(
+                    f"{stream.source} is an Office document, not npz. A workbook? Call it .xlsx, or use --format xlsx"
+                )
             foreign = [info.filename for info in members.values() if not info.filename.endswith(".npy")]
             if foreign or not members:
                 raise ReadError(

@@ -22,7 +22,7 @@ from epimeter.readers.wording import clean, shown
 HEAD = 1 << 16
 BOM = b"\xef\xbb\xbf"
 
-FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "npz")
+FORMATS = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "npz", "xlsx")
 SAME = {
     "jsonl": "ndjson",
     "ipc": "arrow",
@@ -30,6 +30,7 @@ SAME = {
     "arrows": "arrow",
     "pq": "parquet",
     "parq": "parquet",
+    "xlsm": "xlsx",
 }
 HOLDS = {
     "csv": "text",
@@ -39,6 +40,7 @@ HOLDS = {
     "parquet": "Parquet",
     "arrow": "Arrow",
     "npz": "a ZIP archive",
+    "xlsx": "a ZIP archive",
 }
 """What the first bytes of each format show."""
 WRITTEN = {
@@ -49,6 +51,7 @@ WRITTEN = {
     "parquet": "Parquet",
     "arrow": "Arrow IPC",
     "npz": "an npz archive",
+    "xlsx": "an Excel workbook",
 }
 """The formats as a sentence names them."""
 
@@ -63,6 +66,7 @@ MAGIC = (
     (b"BZh", "bzip2-compressed data"),
     (b"\xfd7zXZ", "xz-compressed data"),
     (b"\x93NUMPY", "a single numpy array"),
+    (b"\xd0\xcf\x11\xe0", "an Office document of before 2007"),
     (b"FEA1", "Feather version 1"),
     (b"EPI1", "a summary written by epimeter"),
     (b"EPI2", "a summary written by epimeter"),
@@ -81,6 +85,7 @@ WAY_OUT = {
     "bzip2-compressed data": "Unpack it first: bunzip2",
     "xz-compressed data": "Unpack it first: unxz",
     "a single numpy array": "Save the columns by name: np.savez(path, confidence=…, correct=…)",
+    "an Office document of before 2007": "Save the sheet as .xlsx or CSV",
     "Feather version 1": "Write it again as Arrow IPC",
     "a summary written by epimeter": "Its rows are not in it; epimeter report prints what it says",
     "UTF-16 text": "Save it as UTF-8",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames in memory: pandas, polars, Arrow, numpy records, a mapping of columns, a list of records."""
+"""Frames in memory: pandas, polars, Arrow, Hugging Face, numpy records, a mapping of columns, a list of records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from epimeter.errors import ReadError
 from epimeter.readers.block import Block, Blocks, Chooser, spread_rows
 from epimeter.readers.records import from_columns, from_records
-from epimeter.readers.wording import brief, clean
+from epimeter.readers.wording import brief, clean, listed
 
 
 def kind(source: Any) -> str:
@@ -28,7 +29,14 @@ def kind(source: Any) -> str:
 def blocks(source: Any, chooser: Chooser, size: int | None) -> Blocks:
     """The frame as blocks of `size` rows, or as one."""
     name = kind(source)
-    if isinstance(source, Mapping):
+    if _is_dataset(source):
+        made = _dataset(source, chooser, name)
+    elif isinstance(source, Mapping):
+        split = next((str(key) for key, values in source.items() if _is_dataset(values)), None)
+        if split is not None:
+            raise ReadError(
+                f"one split must be chosen; {name} have {listed([*map(str, source)])}. Pass data[{split!r}]"
+            )
         named = {str(key): column(values, str(key)) for key, values in source.items()}
         arrays = {key: values for key, values in named.items() if values is not None}
         about = {str(key): source[key] for key in source if named[str(key)] is None}
@@ -98,8 +106,45 @@ def _first_is_list(series: Any) -> bool:
     return isinstance(first, list | tuple | np.ndarray)
 
 
-def _arrow(source: Any, chooser: Chooser, name: str) -> Block:
-    """Anything that speaks the Arrow interface."""
+def _is_dataset(source: Any) -> bool:
+    """Whether it is a data set of Hugging Face; known by what it can do, so that the package is not needed."""
+    return all(hasattr(source, name) for name in ("with_format", "column_names", "features"))
+
+
+def _dataset(source: Any, chooser: Chooser, name: str) -> Block:
+    """A Hugging Face data set; class labels go by the names that its features give them, where columns are called so."""
+    if not hasattr(source, "__getitem__") or not hasattr(source, "__len__"):
+        raise ReadError(f"{name} must be held in memory or on disk, not be a stream; load it without streaming=True")
+    import pyarrow as pa
+
+    table = pa.table(source.with_format("arrow")[:])
+    called = {label: tuple(one.names) for label, one in source.features.items() if hasattr(one, "names")}
+    plain = set(table.column_names)
+
+    def by_name(label: str) -> Any:
+        """A column of class labels as their names; -1 says that there is none."""
+        numbers = table.column(label).combine_chunks().to_numpy(zero_copy_only=False)
+        known = (numbers >= 0) & (numbers < len(called[label]))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(np.where(known, numbers, 0).astype(np.int32), mask=~known), pa.array(called[label])
+        )
+
+    worded = {label: by_name(label) for label in called if label in plain and pa.types.is_integer(table[label].type)}
+    block = _arrow(table, chooser, name, worded)
+    label = block.roles.columns.get("label", ("",))[0]
+    if (
+        label in worded
+        and block.roles.class_names is not None
+        and set(worded[label].dictionary.to_pylist()) <= {*block.roles.class_names}
+    ):
+        return replace(block, columns={**block.columns, label: worded[label]})
+    if label in called:
+        return replace(block, class_names=called[label])
+    return block
+
+
+def _arrow(source: Any, chooser: Chooser, name: str, worded: Mapping[str, Any] | None = None) -> Block:
+    """Anything that speaks the Arrow interface; `worded` are columns of class numbers as the names of the classes."""
     import pyarrow as pa
 
     from epimeter.readers.columnar import list_columns
@@ -115,9 +160,11 @@ def _arrow(source: Any, chooser: Chooser, name: str) -> Block:
             table = pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as fault:
         raise ReadError(f"{name} could not be read as an Arrow table ({brief(fault)})") from None
-    some = list(spread_rows(table.num_rows))
+    some = pa.array(spread_rows(table.num_rows), pa.int64())
     roles = chooser(
-        table.column_names, list_columns(table.schema), lambda name: table.column(name).take(some).to_pylist()
+        table.column_names,
+        list_columns(table.schema),
+        lambda one: (worded or {}).get(one, table.column(one)).take(some).to_pylist(),
     )
     if not table.num_rows:
         raise ReadError(f"{name} has columns but no rows")

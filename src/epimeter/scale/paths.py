@@ -14,7 +14,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.files import SAME
 from epimeter.readers.wording import clean, shown
 
-SUFFIXES = frozenset({"parquet", "csv", "tsv", "ndjson", "json", "arrow", "npz", *SAME})
+SUFFIXES = frozenset({"parquet", "csv", "tsv", "ndjson", "json", "arrow", "npz", "xlsx", *SAME})
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """How a folder is called whose rows have no value."""
 

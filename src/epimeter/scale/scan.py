@@ -65,7 +65,7 @@ def scan(
         What the forecast is (event, answer, classes), the label that is outcome 1, and the classes in the order of their
         columns, where names do not say.
     format
-        csv, tsv, json, ndjson, parquet, arrow or npz, where the suffix does not say.
+        csv, tsv, json, ndjson, parquet, arrow, npz or xlsx, where the suffix does not say.
     row_limit
         Rows up to which they are kept for the metrics that need all of them. Above it such a metric is read off the
         cells with a stated error, or left out with the reason.
