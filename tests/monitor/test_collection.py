@@ -17,9 +17,10 @@ from streams import FIRST, day, rows
 from epimeter.cli import epimeter
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import outcomes, parted, predictions
-from epimeter.monitor.collection import BEFORE, DAY, Taken, key_of, windows_of
+from epimeter.monitor.collection import BEFORE, DAY, Taken, key_of
 from epimeter.monitor.embedded import collect, histories, opened, transaction
 from epimeter.monitor.intake import Ask, arrived
+from epimeter.monitor.joined import windows_of
 
 NOW = int(FIRST.timestamp() * 1e6) + 20 * DAY
 KILLS = int(os.environ.get("EPIMETER_KILLS", "4"))
@@ -151,6 +152,41 @@ def test_the_delay_of_truth_is_known(collection):
     assert (window.delays, window.delay) == (2, 8 * 86_400)
 
 
+def test_the_probability_of_outcome_1_is_an_event_and_its_truth_is_the_outcome(tmp_path):
+    rows = ["id,y_prob,time"] + [f"{k},0.2,2026-01-0{1 + k % 5}T08:00:00Z" for k in range(500)]
+    truth = ["id,y_true"] + [f"{k},{int(k % 5 == 0)}" for k in range(500)]
+    (tmp_path / "said.csv").write_text("\n".join(rows))
+    (tmp_path / "told.csv").write_text("\n".join(truth))
+    runner, folder = CliRunner(), str(tmp_path / "c")
+    done = runner.invoke(epimeter, ["collect", folder, str(tmp_path / "said.csv"), str(tmp_path / "told.csv")])
+    assert done.exit_code == 0, done.output
+    seen = json.loads(runner.invoke(epimeter, ["monitor", folder, "--json", "-o", ""]).output)
+    assert seen["kind"] == "event"
+    week = seen["systems"][0]["slices"][0]["last_week"]
+    assert week["rows"] == 500 and abs(week["bias"]) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "sentence"),
+    [
+        ({"confidence": [0.9]}, {"truth": ["1"]}, "a truth beside a confidence alone must be told as correct"),
+        ({"probability": [0.9]}, {"truth": ["Yes"]}, "must be 0 or 1; got 'Yes'"),
+        ({"probability": [0.9]}, {"correct": [True]}, "is told as truth, 0 or 1"),
+    ],
+)
+@pytest.mark.parametrize("first", ["prediction", "outcome"])
+def test_truth_that_means_something_else_is_refused_in_either_order(collection, said, told, sentence, first):
+    s = collection.open("", "a")
+    steps = [
+        lambda: collection.predict(s, predictions(pa.table({"id": ["1"], **said})), NOW),
+        lambda: collection.conclude(s, outcomes(pa.table({"id": ["1"], **told})), NOW),
+    ]
+    steps = steps if first == "prediction" else steps[::-1]
+    steps[0]()
+    with pytest.raises(InputError, match=sentence):
+        steps[1]()
+
+
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
@@ -160,7 +196,8 @@ def test_the_delay_of_truth_is_known(collection):
         ({"id": ["1"], "confidence": [55.0]}, "Percent. Divide by 100"),
         ({"id": ["1"], "confidence": [float("nan")]}, "confidences must lie in"),
         ({"id": ["1"], "confidence": [0.5], "time": ["yesterday"]}, "time must hold times such as"),
-        ({"id": ["1"], "confidence": [0.5], "p_a": [1.0]}, "not both"),
+        ({"id": ["1"], "confidence": [0.5], "p_a": [1.0]}, "not two of them"),
+        ({"id": ["1"], "confidence": [0.5], "probability": [0.5]}, "not two of them"),
         ({"id": ["1"], "p_a": [0.5], "p_b": [0.2]}, "must sum to 1"),
         ({"id": ["1"], "confidence": [0.5], "region": ["x" * 300]}, "at most 200 letters"),
     ],

@@ -1,6 +1,12 @@
 """The life of a certificate in a running service, over months, as its owner and the public see it."""
 
-from installation import until
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import httpx
+from installation import Installation, until
 
 
 def test_ERS_4_2_a_evaluations_renew_suspend_and_restore_a_certificate(installation):
@@ -47,3 +53,68 @@ def test_ERS_4_2_a_evaluations_renew_suspend_and_restore_a_certificate(installat
         assert [event["cause"] for event in life] == ["issued", "renewed", "missed", "renewed", "overdue", "renewed"]
         actions = [line["action"] for line in client.get("/v1/audit").json()["items"]]
         assert actions.count("certificate.renewed") == 3 and actions.count("certificate.suspended") == 2
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes OTLP metrics, as a collector does."""
+
+    def do_POST(self):
+        self.server.taken.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_level_and_due_date_are_gauges_and_what_ends_soon_is_told_once(tmp_path):
+    server = HTTPServer(("127.0.0.1", 0), Collector)
+    server.taken = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    made = Installation(tmp_path, otlp=f"http://127.0.0.1:{server.server_port}/v1/metrics")
+    made.service.start()
+    try:
+        with made.service.tenant("Gauges", "CRITICAL") as client:
+            certificate = made.certificate(client, "m", 1)
+            rows = [{"id": str(k), "probability": 0.25 + 0.5 * (k % 2)} for k in range(40)]
+            assert client.post("/v1/systems/m/predictions", json={"predictions": rows}).json()["new"] == 40
+            wrong = client.post("/v1/systems/m/outcomes", json={"outcomes": [{"id": "0", "correct": True}]})
+            assert wrong.status_code == 422 and "told as truth, 0 or 1" in wrong.json()["detail"]
+            truth = [{"id": str(k), "truth": str(k % 2)} for k in range(40)]
+            assert client.post("/v1/systems/m/outcomes", json={"outcomes": truth}).json()["new"] == 40
+
+            def gauges():
+                return httpx.get(f"{made.service.admin_url}/metrics").text.splitlines()
+
+            lines = until(lambda: [line for line in gauges() if line.startswith("epimeter_system_level{")])
+            assert lines[0].endswith(" 3")
+            (due,) = [line for line in gauges() if line.startswith("epimeter_system_days_to_due{")]
+            assert 28 <= float(due.split()[-1]) <= 31
+            sent = until(lambda: server.taken)[0]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+            level = next(one for one in sent if one["name"] == "epimeter.system.level")["gauge"]["dataPoints"][0]
+            assert level["asDouble"] == 3.0
+            assert {"key": "system", "value": {"stringValue": "m"}} in level["attributes"]
+            seen = client.get("/v1/systems/m/monitor").json()
+            assert seen["kind"] == "event"
+
+            end = (datetime.now(UTC) + timedelta(days=350)).isoformat()
+            sent = client.post("/v1/auth/api-keys", json={"name": "short", "scopes": ["evaluate"], "expires_at": end})
+            assert sent.status_code == 201, sent.text
+            key = sent.json()
+            made.day(340)
+
+            def told(action):
+                items = client.get("/v1/audit?limit=200").json()["items"]
+                return [item["subject"] for item in items if item["action"] == action]
+
+            assert until(lambda: told("certificate.expiring")) == [certificate]
+            assert told("key.expiring") == [key["id"]]
+            made.day(341)
+            made.evaluate(client, "n", 3)
+            assert told("certificate.expiring") == [certificate]
+    finally:
+        made.service.stop()
+        server.shutdown()
+        server.server_close()

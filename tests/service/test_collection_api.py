@@ -18,7 +18,8 @@ from conftest import running
 from pyarrow import ipc
 
 from epimeter.monitor.arriving import outcomes, predictions
-from epimeter.monitor.collection import BEFORE, Collection, Taken, windows_of
+from epimeter.monitor.collection import BEFORE, Collection, Taken
+from epimeter.monitor.joined import windows_of
 
 ARROW, PARQUET, NDJSON = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet", "application/x-ndjson"
 TODAY = datetime.datetime.now(datetime.UTC).replace(hour=0, minute=0, second=0, microsecond=0)

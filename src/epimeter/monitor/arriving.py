@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of predictions and of outcomes, as they are collected: which columns they need, and what is refused.
 
-Predictions: `id`; `confidence` (with `prediction`, the answer it is in, if truth will be told as a label) or class probabilities
-(`p_<class>` columns, or `probabilities`, a struct); `time`. Every further column slices. Outcomes: `id`; `correct`, or
-`truth`, the label; `time`; `source`.
+Predictions: `id`; `confidence` (with `prediction`, the answer it is in, if truth will be told as a label), `probability`, that of
+outcome 1, or class probabilities (`p_<class>` columns, or `probabilities`, a struct); `time`. Every further column slices.
+Outcomes: `id`; `correct`, or `truth`, the label; `time`; `source`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import numpy as np
 from epimeter.errors import InputError
 
 TIMES = ("time", "timestamp")
-TRUTHS = ("truth", "label", "outcome")
+TRUTHS = ("truth", "label", "outcome", "y_true", "target")
 SOURCES = ("source", "ground_truth_source")
 ANSWERS = ("prediction", "answer")
+EVENTS = ("probability", "prob", "proba", "p", "y_prob", "y_proba", "y_score", "p_1")
+"""Columns that hold the probability of outcome 1, where there is no confidence and no other class."""
 LONGEST = 200
 """Letters of an id, a label, a slice."""
 PERCENT = 0.1
@@ -54,20 +56,31 @@ def predictions(table: Any) -> Predictions:
     """An Arrow table as predictions."""
     names = _names(table)
     ids = _ids(table)
-    family = sorted(name for name in names if name.startswith("p_"))
-    answer_name = _one(names, ANSWERS, "the prediction")
+    answer_name, event = _one(names, ANSWERS, "the prediction"), _event(names)
+    family = [] if event else _family(names)
+    several = bool(family) or "probabilities" in names
+    if ("confidence" in names) + several + (event is not None) > 1:
+        raise InputError(
+            "a row has a confidence, the probability of outcome 1 or class probabilities, not two of them",
+            field="confidence",
+        )
     if "confidence" in names:
-        if family or "probabilities" in names:
-            raise InputError("a row has a confidence or class probabilities, not both", field="confidence")
-        confidence = _numbers(table, "confidence")
-        answers = _texts(table, answer_name)
-        kind, used = "answer", {"confidence"}
-    elif family or "probabilities" in names:
+        confidence, answers, used, kind = (
+            _numbers(table, "confidence"),
+            _texts(table, answer_name),
+            {"confidence"},
+            "answer",
+        )
+    elif event is not None:
+        # The answer is that of the forecast: outcome 1 with this probability.
+        confidence, answers, used, kind = _numbers(table, event), [None] * len(ids), {event}, "event"
+    elif several:
         confidence, answers, used = _top(table, family)
         kind = "classes"
     else:
         raise InputError(
-            f"predictions need a column confidence, or p_<class> columns; got {_listed(names)}", field="confidence"
+            f"predictions need a column confidence, probability (of outcome 1) or p_<class> columns; got {_listed(names)}",
+            field="confidence",
         )
     _refuse_scale(confidence)
     time_name = _one(names, TIMES, "the time")
@@ -97,7 +110,20 @@ def outcomes(table: Any) -> Outcomes:
 
 def is_prediction(names: Sequence[str]) -> bool:
     """Whether a table with these columns holds predictions; outcomes have no confidence."""
-    return "confidence" in names or "probabilities" in names or any(name.startswith("p_") for name in names)
+    return "confidence" in names or "probabilities" in names or bool(_family(names)) or _event(names) is not None
+
+
+def _family(names: Sequence[str]) -> list[str]:
+    """Columns of class probabilities."""
+    return sorted(name for name in names if name.startswith("p_"))
+
+
+def _event(names: Sequence[str]) -> str | None:
+    """The column with the probability of outcome 1; beside other classes `p_1` is one of them."""
+    one = ("p_1",) if _family(names) == ["p_1"] else ()
+    return _one(
+        [name for name in names if not name.startswith("p_") or name in one], EVENTS, "the probability of outcome 1"
+    )
 
 
 def holds_both(names: Sequence[str]) -> bool:

@@ -17,14 +17,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import Outcomes, Predictions
 from epimeter.monitor.history import History
 from epimeter.monitor.intake import MOST_SLICES
+from epimeter.monitor.joined import came_true, rounds, windows_at, windows_of
 from epimeter.monitor.settings import Settings
-from epimeter.monitor.window import Place, Unit, Window, empty, later, named, of_groups, starts
+from epimeter.monitor.window import Place, Window, empty, later
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS collected_systems (
@@ -160,9 +159,9 @@ class Collection:
                 )
             self._keep(system, replace(history, kind=came.kind))
         unit = history.settings.unit
-        given = _windows(came.at, unit)
+        given = windows_at(came.at, unit)
         taken = Taken()
-        for rows in _rounds(came.id):
+        for rows in rounds(came.id):
             self._incoming("win TEXT, at BIGINT, confidence DOUBLE PRECISION, answer TEXT, slices TEXT")
             columns = (came.id, given, came.at, came.confidence, came.answer, came.slices)
             self._fill("id, win, at, confidence, answer, slices", columns, rows)
@@ -172,7 +171,7 @@ class Collection:
                 "at = coalesce((SELECT c.at FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?), "
                 "win = coalesce((SELECT c.win FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?) "
                 "WHERE at IS NULL",
-                (system, now, system, _windows([now], unit)[0]),
+                (system, now, system, windows_at([now], unit)[0]),
             )
             taken = taken + self._predicted(system, now, len(rows))
         return taken
@@ -217,7 +216,7 @@ class Collection:
     def conclude(self, system: int, came: Outcomes, now: int) -> Taken:
         """Take outcomes; of ids that are not known yet they wait for their predictions."""
         taken = Taken()
-        for rows in _rounds(came.id):
+        for rows in rounds(came.id):
             self._incoming("correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT")
             columns = (came.id, came.right, came.truth, came.at, came.source)
             self._fill("id, correct, truth, truth_at, source", columns, rows)
@@ -288,9 +287,10 @@ class Collection:
     def _move(self, system: int, both: list[tuple[Any, ...]]) -> None:
         """Move the totals of windows from what rows were to what they are: each row has both halves, one after the other."""
         half = len(BEFORE)
-        moved = windows_of([row[half:] for row in both])
+        event = self._state(system).kind == "event"
+        moved = windows_of([row[half:] for row in both], event=event)
         known = [row[:half] for row in both if row[1] is not None]
-        for place, window in windows_of(known).items():
+        for place, window in windows_of(known, event=event).items():
             moved[place] = moved.get(place, empty()).less(window)
         self._add(system, moved)
         self._run("UPDATE collected_systems SET changes = changes + 1 WHERE system = ?", (system,))
@@ -348,7 +348,7 @@ class Collection:
         """
         settings = self._state(system).settings
         moments = [now - int(days * DAY) for days in (retention, max(retention, settings.horizon))]
-        old, last = (later(str(window), settings.unit, -1) for window in _windows(moments, settings.unit))
+        old, last = (later(str(window), settings.unit, -1) for window in windows_at(moments, settings.unit))
         unlabelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND correct IS NULL AND truth IS NULL"
         values = (system, last, moments[1])
         query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND {unlabelled}"
@@ -407,7 +407,11 @@ class Collection:
             "AND win BETWEEN ? AND ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL) ORDER BY at, id"
         )
         found = self._run(query, (system, first, last)).fetchall()
-        return [(i, at, p, _right(answer, right, truth), source) for i, at, p, answer, right, truth, source in found]
+        event = self._state(system).kind == "event"
+        return [
+            (i, at, p, came_true(answer, right, truth, event), source)
+            for i, at, p, answer, right, truth, source in found
+        ]
 
     def _any(self, system: int) -> bool:
         return self._run("SELECT 1 FROM collected_windows WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
@@ -422,74 +426,3 @@ class Collection:
 
 def _of(table: str, names: Sequence[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
-
-
-def windows_of(rows: Sequence[Sequence[Any]]) -> dict[tuple[str, str], Window]:
-    """Window totals of rows (columns as in `BEFORE`), by window and slice."""
-    if not rows:
-        return {}
-    win, confidence, answer, slices, correct, truth, at, truth_at = zip(*rows, strict=True)
-    if any(cell is not None for cell in truth):
-        correct = tuple(_right(*cells) for cells in zip(answer, correct, truth, strict=True))
-    right = np.array(correct, np.float64)  # None becomes NaN
-    awaiting = np.isnan(right)
-    moments = np.array([at, truth_at], np.float64)
-    delay = np.round((moments[1] - moments[0]) / 1e6)  # whole seconds: sums stay exact
-    timed = ~np.isnan(delay) & ~awaiting
-    known: dict[tuple[str, str], int] = {}
-    code = np.fromiter((known.setdefault(key, len(known)) for key in zip(win, slices, strict=True)), np.int64, len(win))
-    prob = np.array(confidence, np.float64)
-    made = of_groups(prob, np.where(awaiting, 0, right), awaiting, code, len(known))
-    late = np.bincount(code, weights=np.where(timed, delay, 0.0), minlength=len(known))
-    many = np.bincount(code, weights=timed, minlength=len(known))
-    found: dict[tuple[str, str], Window] = {}
-    for (start, text), k in known.items():
-        window = replace(made[k], delays=int(many[k]), delay=int(late[k]))
-        for part in ("", *(f"{name}={value}" for name, value in json.loads(text).items())):
-            place = (start, part)
-            found[place] = window if place not in found else found[place].merge(window)
-    return found
-
-
-def _right(answer: str | None, correct: int | None, truth: str | None) -> int | None:
-    """Whether a row came true; None while it is not known."""
-    if correct is not None:
-        return correct
-    if truth is None:
-        return None
-    if answer is not None:
-        return int(answer == truth)
-    if truth.lower() in ("1", "true"):
-        return 1
-    if truth.lower() in ("0", "false"):
-        return 0
-    raise InputError(
-        f"a truth that is a label needs a prediction to compare it with; got {truth!r:.40} beside a confidence alone",
-        field="truth",
-    )
-
-
-def _windows(at: Sequence[int | None], unit: Unit) -> list[str | None]:
-    """The window of each moment; None without one."""
-    moments = np.array([np.nan if one is None else one for one in at], np.float64)
-    known = ~np.isnan(moments)
-    begin, code = np.unique(starts(moments[known].astype(np.int64).astype("datetime64[us]"), unit), return_inverse=True)
-    names = np.array([named(start, unit) for start in begin], object)
-    made = np.full(len(moments), None, object)
-    made[known] = names[code] if len(names) else None
-    return list(made.tolist())
-
-
-def _rounds(ids: list[str]) -> list[Sequence[int]]:
-    """Rows in rounds without an id twice: one that comes again within a batch is a repetition or a correction."""
-    if len(set(ids)) == len(ids):
-        return [range(len(ids))]
-    seen: dict[str, int] = {}
-    made: list[list[int]] = []
-    for number, name in enumerate(ids):
-        turn = seen.get(name, 0)
-        seen[name] = turn + 1
-        if turn == len(made):
-            made.append([])
-        made[turn].append(number)
-    return list(made)

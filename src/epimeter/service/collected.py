@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from epimeter.errors import InputError
-from epimeter.monitor.arriving import Outcomes, Predictions, outcomes, predictions
+from epimeter.monitor.arriving import EVENTS, Outcomes, Predictions, outcomes, predictions
 from epimeter.monitor.collection import Collection, Taken
 from epimeter.service.access import Caller
 from epimeter.service.arrow_guard import TooMuchError
@@ -123,7 +123,7 @@ def _of_rows(rows: list[Any]) -> Any:
     names = [name for name in rows[0].__struct_fields__ if name != "slices"]
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
     slicing = sorted({name for row in rows for name in getattr(row, "slices", {})})
-    taken = {"id", "confidence", "prediction", "answer", "time", "timestamp", "probabilities"}
+    taken = {"id", "confidence", *EVENTS, "prediction", "answer", "time", "timestamp", "probabilities"}
     for name in slicing:
         if name in taken or name.startswith("p_"):
             raise InputError(

@@ -54,6 +54,11 @@ class Gauges:
             else:
                 self._beyond.add((organization, name))
 
+    def systems(self) -> dict[tuple[str, str], dict[str, float]]:
+        """The numbers by organisation and system."""
+        with self._lock:
+            return dict(self._systems)
+
     def _system_lines(self) -> list[str]:
         by_name: dict[str, list[str]] = {}
         for (organization, name), values in sorted(self._systems.items()):

@@ -114,6 +114,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Server that takes mail: smtp+starttls://user:password@host:587, smtps://… or, without encryption, smtp://host:25."""
     mail_from: str = "epimeter@localhost"
     """Who mail is from."""
+    otlp: str | None = None
+    """Address that takes OpenTelemetry metrics as JSON, such as http://collector:4318/v1/metrics: gauges, each minute."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose X-Forwarded-For is believed; by default none."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ from epimeter.monitor.history import History
 from epimeter.monitor.notes import note
 from epimeter.monitor.watch import Look, look
 from epimeter.monitor.window import day_of, later
-from epimeter.service import acceptance, webhooks
+from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
 from epimeter.service.columns import Columns, words
 from epimeter.service.gauges import Gauges
 from epimeter.service.kept_rows import packed
+from epimeter.service.ledger import Ledger
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import Settings
-from epimeter.store import Store, collecting, journal
+from epimeter.store import Store, collecting, journal, registry
 from epimeter.store.moments import SECOND, moment, now
+from epimeter.views import view
 
 AT_LEAST = 6 * 3600 * SECOND
 """A system to which nothing comes is looked at this often: silence is news too."""
@@ -34,7 +37,7 @@ DAYS = 7
 log = logging.getLogger("epimeter.service")
 
 
-def look_round(store: Store, settings: Settings, gauges: Gauges) -> bool:
+def look_round(store: Store, ledger: Ledger, settings: Settings, gauges: Gauges) -> bool:
     """Look at some of the systems that are due; True when there may be more."""
     with store.reading() as db:
         due = collecting.due(db, now() - AT_LEAST, ROUND)
@@ -42,7 +45,7 @@ def look_round(store: Store, settings: Settings, gauges: Gauges) -> bool:
         try:
             with store.writing() as db:
                 seen = look_once(db, row, settings)
-            gauges.system(row["organization"], row["name"], numbers(seen))
+            gauges.system(row["organization"], row["name"], numbers(seen) | certified(store, ledger, row))
         except EpimeterError:
             log.exception("a system could not be looked at")
             with store.writing() as db:
@@ -103,9 +106,11 @@ def _close_week(
         return
     ids, times, confidence, right, source = zip(*held, strict=True)
     known = [one if one in ("human", "automated", "reference") else None for one in source]
+    # Standards speak of answers; an event is read by its likelier outcome (C-48).
+    answers = view(right, confidence, kind="event" if history.kind == "event" else "answer").answer
     columns = Columns(
-        confidence=np.array(confidence, np.float64),
-        correct=np.array(right, np.uint8),
+        confidence=np.asarray(answers.prob, np.float64),
+        correct=np.asarray(answers.true, np.uint8),
         timestamp=np.array(times, np.int64).astype("datetime64[us]"),
         ground_truth_source=None if None in known else words(known),
         id=words(list(ids)),
@@ -139,6 +144,20 @@ def numbers(seen: Look) -> dict[str, float]:
         made["evidence"] = float(max(whole.evidence, -700.0))
     if whole.drift is not None:
         made |= {"unlabelled_share": whole.drift.waiting, "drift_psi": whole.drift.psi}
+    return made
+
+
+def certified(store: Store, ledger: Ledger, row: Any) -> dict[str, float]:
+    """Level of the system's newest certificate, 0 unless it is valid, and the days until its next evaluation is due."""
+    with store.reading() as db:
+        newest = registry.newest_of(db, row["organization"], row["name"])
+    if newest is None:
+        return {}
+    state = renewing.state_of(ledger, newest["id"])
+    made = {"level": float(newest["level"][1]) if state.status == "VALID" else 0.0}
+    if state.next_evaluation is not None:
+        due = datetime.fromisoformat(state.next_evaluation[:10]).replace(tzinfo=UTC)
+        made["days_to_due"] = float((due.date() - moment(now()).date()).days)
     return made
 
 

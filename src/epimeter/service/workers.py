@@ -23,6 +23,7 @@ from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.heart import Heart
 from epimeter.service.ledger import ROUND, Ledger
+from epimeter.service.otlp import Exporter
 from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
 from epimeter.service.watching import look_round
@@ -56,6 +57,8 @@ class Crew:
         self._threads: list[threading.Thread] = []
         self._tidied = 0.0
         self._day = signal.Day()
+        self._told = 0
+        self._exporter = None if settings.otlp is None else Exporter(settings.otlp)
         self._guard = webhooks.Guard.of(settings)
         self.name = f"{socket.gethostname()[:40]}:{os.getpid()}"
 
@@ -139,7 +142,10 @@ class Crew:
 
     def watch(self) -> bool:
         """Look at systems to which something came, or that have been quiet for long."""
-        return look_round(self._store, self._settings, self._gauges)
+        more = look_round(self._store, self._ledger, self._settings, self._gauges)
+        if self._exporter is not None:
+            self._exporter.send(self._gauges.systems())
+        return more
 
     def keep(self) -> bool:
         """Tend keys and status list, make the signal of this minute, carry audit entries into their log, tidy up now and then."""
@@ -177,6 +183,11 @@ class Crew:
             with self._store.writing() as db:
                 for certificate in overdue:
                     renewing.tell_overdue(db, self._ledger, certificate)
+        at = now()
+        if abs(at - self._told) > 3600 * SECOND:  # by the calendar, whichever way it was set
+            self._told = at
+            with self._store.writing() as db:
+                expiring.tell(db, at)
 
     def tidy(self) -> None:
         """Forget what has had its time."""
@@ -184,5 +195,4 @@ class Crew:
         at = now()
         with self._store.writing() as db:
             idempotency.forget(db, at)
-            expiring.tell(db, at)
             evaluations.drop_old_rows(db, at - self._settings.keep_rows_days * 86_400 * SECOND)

@@ -14,10 +14,12 @@ Word = Annotated[str, Meta(max_length=200)]
 
 
 class CollectedPrediction(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One prediction whose truth comes later: a confidence, or the probabilities of all classes."""
+    """One prediction whose truth comes later: a confidence, the probability of outcome 1, or those of all classes."""
 
     id: Id
     confidence: float | None = None
+    probability: float | None = None
+    """Of outcome 1; truth is then told as 0 or 1."""
     probabilities: dict[Word, float] | None = None
     prediction: Word | None = None
     """The answer that the confidence is in; needed where truth will be told as a label."""
