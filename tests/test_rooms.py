@@ -32,6 +32,7 @@ ORDER = (
     "scale",
     "monitor",
     "integrations",
+    "experiments",
     "torch",
     "gate",
     "store",

@@ -36,6 +36,7 @@ COMMANDS = {
     "metrics": "epimeter.cli.metrics",
     "demo": "epimeter.cli.demo",
     "simulate": "epimeter.cli.simulate",
+    "experiment": "epimeter.cli.experiment",
     "serve": "epimeter.cli.serve",
     "backup": "epimeter.cli.backup",
     "restore": "epimeter.cli.backup",
@@ -93,6 +94,7 @@ def epimeter() -> None:
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one
     epimeter simulate NAME -o FILE    forecasts whose true calibration is known
+    epimeter experiment NAME FOLDER   a study that can be run again
     epimeter keys init FOLDER         become an issuer; then certify FILE, renew FILE, certificates, log publish
     epimeter verify CERT --key KEY    is a certificate authentic, current, consistent
     epimeter reproduce CERT DATA      compute it again from the data and compare every byte
