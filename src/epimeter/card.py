@@ -191,6 +191,12 @@ class Metric(Generic[R]):
             raise
         return self.answer(recipe, recipe.finish(summary), view.n_rows, rest)
 
+    def of_view(self, given: View, **choices: Any) -> R:
+        """Its value on rows that are doubted already."""
+        recipe, rest = self.settle(choices)
+        seen = given.read_as(recipe.reading)
+        return self.answer(recipe, recipe.finish(recipe.summarise(seen)), seen.n_rows, rest)
+
     def prepare(self, *columns: Any, **choices: Any) -> tuple[View, Recipe, dict[str, Any]]:
         """The view to summarise, the recipe that was chosen, and the parameters that read the summary."""
         return self._prepared(columns, choices, look=True)

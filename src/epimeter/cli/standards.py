@@ -119,8 +119,6 @@ def evaluated(
     from epimeter.cli.evaluate import measured_table, placed
     from epimeter.readers import read
     from epimeter.standards.evaluation import evaluate_standards
-    from epimeter.standards.exposure_inputs import liability_inputs
-    from epimeter.standards.exposure_report import liability_report
     from epimeter.standards.method import domain_of
     from epimeter.standards.records import records_of
 
@@ -160,17 +158,6 @@ def evaluated(
         source=table.described(),
     )
     certainty = Certainty(given.interval, given.level, given.draws, given.seed)
-    if declared.liability is not None and made.onto is not None:
-        told = liability_report(
-            records,
-            liability_inputs(declared.liability),
-            date=made.date,
-            strategy=given.strategy,
-            threshold=given.unknown_threshold,
-            domain=made.onto.domain,
-            bins=given.bins,
-        )
-        made = replace(made, liability=told)
     return Evaluated(made, measured_table(table, metrics, choices or {}, certainty), records)
 
 

@@ -119,8 +119,12 @@ def epistemic_gap(correct: Any, confidence: Any) -> Any:
 
 def ers_u_recall(correct: Any, confidence: Any, *, threshold: float = 0.7) -> float:
     """Of the wrong answers, the percentage given with a confidence below the threshold; 100 when none is wrong."""
-    limit = number(threshold, "threshold", 0, 1)
-    wrong, unsure = wrong_answers(view(correct, confidence).event, limit)
+    return recall_of(view(correct, confidence).event, threshold)
+
+
+def recall_of(given: Binary, threshold: float) -> float:
+    """The same for answers that are doubted already."""
+    wrong, unsure = wrong_answers(given, number(threshold, "threshold", 0, 1))
     return 100.0 * unsure / wrong if wrong else 100.0
 
 
@@ -177,10 +181,14 @@ def ers_evaluate(
     correct: Any, confidence: Any, *, domain: str = "general", bins: int = 10, threshold: float = 0.7
 ) -> ErsEvaluation:
     """An evaluation after ONTO-ERS of any number of rows; whether they suffice is ers_dataset_check's question."""
+    return evaluated(view(correct, confidence).event, domain=domain, bins=bins, threshold=threshold)
+
+
+def evaluated(given: Binary, *, domain: str, bins: int = 10, threshold: float = 0.7) -> ErsEvaluation:
+    """The same for answers that are doubted already."""
     word(domain, tuple(DOMAINS), "domain")
-    given = view(correct, confidence).event
-    ece = float(ers_ece(given.true, given.prob, bins=bins))
-    recall = ers_u_recall(given.true, given.prob, threshold=threshold)
+    ece = float(ers_ece.of_view(given, bins=bins))
+    recall = recall_of(given, threshold)
     score = ers_score(ece, recall, domain)
     risk, level = risk_index(score), ers_level(ece, recall, score)
     return ErsEvaluation(
@@ -208,7 +216,11 @@ def ers_dataset_check(correct: Any, confidence: Any, *, days: float | None = Non
     classes
         Class of each record; without it balance is that of right and wrong answers (C-11).
     """
-    given = view(correct, confidence).event
+    return dataset_check(view(correct, confidence).event, days=days, classes=classes)
+
+
+def dataset_check(given: Binary, *, days: float | None = None, classes: Any = None) -> DatasetCheck:
+    """The same for answers that are doubted already."""
     return checked(
         sample_size=given.n_rows,
         covered_bins=int((Bins(10).of(given).count > 0).sum()),

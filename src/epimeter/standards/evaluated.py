@@ -14,7 +14,7 @@ from epimeter.standards import ers
 from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK
 from epimeter.standards.conformity import SELF_ASSESSED, Claim, onto_class
 from epimeter.standards.declaration import Declaration
-from epimeter.standards.ers import ErsEvaluation, ers_ece_band, ers_u_recall_band
+from epimeter.standards.ers import DatasetCheck, ErsEvaluation, ers_ece_band, ers_u_recall_band
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
 from epimeter.standards.reading import Reading
@@ -35,6 +35,8 @@ class StandardsEvaluation:
     source: Mapping[str, Any]
     records: Mapping[str, Any]
     methodology: Mapping[str, Any]
+    check: DatasetCheck
+    """The figures of the data against ERS 3.1."""
     requirements: tuple[Requirement, ...]
     readings: tuple[Reading, ...]
     ers: ErsEvaluation | None
@@ -89,6 +91,7 @@ class StandardsEvaluation:
             "source": {name: plain(value) for name, value in self.source.items()},
             "records": dict(self.records),
             "methodology": {name: plain(value) for name, value in self.methodology.items()},
+            "dataset_check": self.check.to_dict(),
             "requirements": [requirement.to_dict() for requirement in self.requirements],
             "metrics": self.metrics,
             "readings": [reading.to_dict() for reading in self.readings],

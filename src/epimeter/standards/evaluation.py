@@ -17,19 +17,22 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.kinds import WORDING
-from epimeter.metrics.bin.onto import STANDARD_BINS
+from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics.bin.onto import STANDARD_BINS, OntoError
 from epimeter.standards import cautions, ers, schedule
 from epimeter.standards.bands import number, word
 from epimeter.standards.conformity import claim, statement
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.digests import code_digest
-from epimeter.standards.ers import ers_dataset_check, ers_evaluate
 from epimeter.standards.evaluated import StandardsEvaluation
+from epimeter.standards.exposure_inputs import liability_inputs
+from epimeter.standards.exposure_report import LiabilityReport, liability_report
 from epimeter.standards.method import compared, method_reference, methodology, settled_domains, settled_weights
-from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation, igr, onto_evaluate
+from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import Records
 from epimeter.standards.requirement import Requirement, lacking_sentences, requirements_of
@@ -134,18 +137,15 @@ def evaluate_standards(
     flagged = event.prob.astype(np.float64, copy=False) < number(unknown_threshold, "threshold", 0, 1)
     if records.detected is not None:
         flagged = records.detected
-    check = ers_dataset_check(
-        event.true,
-        event.prob,
-        days=None if records.period is None else records.period.days,
-        classes=records.classes,
-    )
+    days = None if records.period is None else records.period.days
+    check = ers.dataset_check(event, days=days, classes=records.classes)
     found = (
-        ers_evaluate(event.true, event.prob, domain=ers_domain, bins=plan.ers_bins, threshold=plan.ers_threshold)
+        ers.evaluated(event, domain=ers_domain, bins=plan.ers_bins, threshold=plan.ers_threshold)
         if ers_domain is not None
         else None
     )
-    onto, undefined = _onto(records, plan, unknown_threshold) if "onto" in chosen else (None, None)
+    error = onto_ece.of_view(event, strategy=strategy, bins=plan.onto_bins) if "onto" in chosen else None
+    onto, undefined = (None, None) if error is None else _onto(records, plan, error, np.asarray(flagged))
     requirements = requirements_of(records, check, onto, told, chosen)
     unclaimed = _unclaimed(plan, requirements, chosen)
     if found is not None and "ers" in unclaimed:
@@ -156,8 +156,8 @@ def evaluate_standards(
     ordered = Sorted.of(
         event, records.unknown, np.asarray(flagged), plan.ers_threshold, silent=records.silent, groups=records.groups
     )
-    readings = readings_of(ordered, found, onto, undefined, plan, chosen)
-    ratio = _ratio(records, plan) if "onto" in chosen else None
+    readings = readings_of(ordered, found, error, onto, undefined, plan)
+    ratio = ratio_of(Bins(plan.bins).of(event)) if "onto" in chosen else None
     made_claim = None if onto is None else claim(onto.level_index, _flags(told, due, passport))
     possible = found is not None and found.level_index > 0 and not any(r.blocks and not r.passed for r in requirements)
     method = methodology(plan, records, unknown_threshold, weights_reason, told)
@@ -168,6 +168,7 @@ def evaluate_standards(
         source=dict(source or {}),
         records=_facts(records),
         methodology=method,
+        check=check,
         requirements=requirements,
         readings=readings,
         ers=found,
@@ -206,32 +207,37 @@ def evaluate_standards(
         baseline=against,
         dataset_digest=records.whole_digest,
         code_digest=code_digest(),
+        liability=None if onto is None else _liability(records, told, onto, plan, unknown_threshold, day),
     )
 
 
-def _onto(records: Records, plan: Plan, threshold: float) -> tuple[OntoEvaluation | None, str | None]:
+def _onto(
+    records: Records, plan: Plan, error: OntoError, flagged: NDArray[np.bool_]
+) -> tuple[OntoEvaluation | None, str | None]:
     """The evaluation, or why there is none: without unknowns U-Recall is 0/0 and no level can be claimed (C-37)."""
-    event = records.answer
     assert records.unknown is not None
     try:
-        return onto_evaluate(
-            event.true,
-            event.prob,
-            records.unknown.astype(np.uint8),
-            domain=plan.onto_domain,
-            strategy=plan.strategy,
-            bins=plan.onto_bins,
-            threshold=threshold,
-            weights=plan.weights,
-            detected=None if records.detected is None else records.detected.astype(np.uint8),
-            silent=records.silent,
-        ), None
+        recall = recall_of(records.unknown, flagged, None if records.detected is None else records.silent)
     except UndefinedMetricError as reason:
         return None, str(reason)
+    return composed(records.answer, error, recall, domain=plan.onto_domain, weights=plan.weights), None
 
 
-def _ratio(records: Records, plan: Plan) -> InformationRatio:
-    return igr(records.answer.true, records.answer.prob, bins=plan.bins)
+def _liability(
+    records: Records, told: Declaration, onto: OntoEvaluation, plan: Plan, threshold: float, day: str
+) -> LiabilityReport | None:
+    """The report of ONTO 42003, where its inputs are declared."""
+    if told.liability is None:
+        return None
+    return liability_report(
+        records,
+        liability_inputs(told.liability),
+        date=day,
+        strategy=plan.strategy,
+        threshold=threshold,
+        domain=onto.domain,
+        bins=plan.onto_bins,
+    )
 
 
 def _unclaimed(plan: Plan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:

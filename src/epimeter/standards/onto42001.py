@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics.bin.onto import OntoError
 from epimeter.results import Result
 from epimeter.standards.bands import RISK, at_least, at_most, number, risk_index, word
-from epimeter.summaries import Bins
-from epimeter.views import view
+from epimeter.summaries import Bins, BinTotals
+from epimeter.views import Binary, view
 
 DOMAINS = {
     "healthcare": 1.0,
@@ -133,8 +134,14 @@ def onto_u_recall(
     limit = number(threshold, "threshold", 0, 1)
     prob = given.prob.astype(np.float64, copy=False)  # the digest is that of doubles (C-15)
     flagged = prob < limit if detected is None else flags_of(detected, given.n_rows)
-    is_unknown = given.true == 1
-    if silent is not None and detected is not None:
+    return recall_of(given.true == 1, flagged, None if detected is None else silent)
+
+
+def recall_of(
+    is_unknown: NDArray[np.bool_], flagged: NDArray[np.bool_], silent: tuple[Any, Any] | None = None
+) -> UnknownRecall:
+    """The same for flags that are doubted already."""
+    if silent is not None:
         further = [np.asarray(flags).astype(bool) for flags in silent]
         is_unknown, flagged = np.concatenate([is_unknown, further[0]]), np.concatenate([flagged, further[1]])
     unknowns = int(is_unknown.sum())
@@ -200,11 +207,18 @@ def onto_evaluate(
     silent: tuple[Any, Any] | None = None,
 ) -> OntoEvaluation:
     """An evaluation after ONTO 42001; flags beyond the numbers (frequency, passport, verification) are asked elsewhere."""
-    error = onto_ece(correct, confidence, strategy=strategy, bins=bins)
+    given = view(correct, confidence).event
+    error = onto_ece.of_view(given, strategy=strategy, bins=bins)
     recall = onto_u_recall(unknown, confidence, threshold=threshold, detected=detected, silent=silent)
+    return composed(given, error, recall, domain=domain, weights=weights)
+
+
+def composed(
+    given: Binary, error: OntoError, recall: UnknownRecall, *, domain: str, weights: Sequence[float] = WEIGHTS
+) -> OntoEvaluation:
+    """Calibration error and U-Recall of answers as one evaluation."""
     score = ors(error.ece, recall.u_recall, domain, weights)
     level, risk = onto_level(error.ece, recall.u_recall), risk_index(score)
-    given = view(correct, confidence).event
     return OntoEvaluation(
         ece=error.ece,
         mce=error.mce,
@@ -236,7 +250,11 @@ def igr(
         ``information``: 1 bit minus the entropy, claimed over justified; ``entropy``: the entropies the other way round.
     """
     word(form, ("information", "entropy"), "form")
-    totals = Bins(int(number(bins, "bins", 1, math.inf))).of(view(correct, confidence).event)
+    return ratio_of(Bins(int(number(bins, "bins", 1, math.inf))).of(view(correct, confidence).event), form)
+
+
+def ratio_of(totals: BinTotals, form: str = "information") -> InformationRatio:
+    """The same for answers that are summed up already."""
     share = totals.share
     said, seen = totals.confidence, totals.frequency
     claimed, justified = float(share @ _information(said)), float(share @ _information(seen))

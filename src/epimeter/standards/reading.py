@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics.bin.onto import OntoError
 from epimeter.results import Interval, Result, plain
 from epimeter.standards import ers, onto42001
 from epimeter.standards.assurance import Assurance, assurance
@@ -91,21 +91,20 @@ RISK_LIMITS = [("42001-7.2.4-a", f"risk {band.name}", band.limit) for band in RI
 def readings_of(
     ordered: Sorted,
     found: ErsEvaluation | None,
+    error: OntoError | None,
     onto: OntoEvaluation | None,
     undefined: str | None,
     plan: Plan,
-    chosen: Sequence[str],
 ) -> tuple[Reading, ...]:
     """Every number with its interval; those that are held against limits with them."""
     n = len(ordered.prob)
     values: dict[str, float] = {}
     if found is not None:
         values |= {"ers.ece": found.ece, "ers.u_recall": found.u_recall, "ers.ers_raw": found.ers_raw}
-    if "onto" in chosen:
-        error = onto_ece(ordered.right, ordered.prob, strategy=plan.strategy, bins=plan.onto_bins)
+    if error is not None:
         values |= {"onto.ece": error.ece, "onto.mce": error.mce}
-        if onto is not None:
-            values |= {"onto.ece": onto.ece, "onto.mce": onto.mce, "onto.u_recall": onto.u_recall, "onto.ors": onto.ors}
+    if onto is not None:
+        values |= {"onto.u_recall": onto.u_recall, "onto.ors": onto.ors}
     spans = intervals(ordered, values, plan)
     nulls = null_means(ordered, plan)
     wrong, unknown = ~ordered.right, ordered.unknown
@@ -138,7 +137,7 @@ def readings_of(
             _reading("ers.ers", "ERS", float(found.ers), {"ers.ers": spans["ers.ers_raw"]} if "ers.ers_raw" in spans else {},
                      n, ERS_LIMITS["ers"], whole=1.0, centre=found.ers_raw),
         ]  # fmt: skip
-    if "onto" in chosen:
+    if error is not None:
         made += [
             _reading("onto.ece", "ECE (ONTO 42001)", values["onto.ece"], spans, n, ONTO_LIMITS["ece"], nulls=nulls),
             _reading("onto.mce", "MCE (ONTO 42001)", values["onto.mce"], spans, n),
