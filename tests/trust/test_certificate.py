@@ -23,10 +23,11 @@ from trust_ground import AT
 
 from epimeter.errors import InputError, VerificationError
 from epimeter.readers import read
+from epimeter.standards.judgement import rounded
 from epimeter.trust.assessing import assess
 from epimeter.trust.canonical import canonical_json, canonical_text
 from epimeter.trust.certificate import BODY as BODY_SHAPE
-from epimeter.trust.certificate import assured, config_digest, draft, expiry, rounded
+from epimeter.trust.certificate import assured, config_digest, draft, expiry
 from epimeter.trust.disclosure import RecordColumns, check_disclosure, disclose, record_columns, records_root
 from epimeter.trust.reproduction import reproduce
 from epimeter.trust.shape import check_shape

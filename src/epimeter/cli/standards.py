@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -167,37 +167,32 @@ def rendered(found: Evaluated, form: str) -> str | bytes:
         whole = found.standards.to_dict() | {"report": found.report.to_dict()}
         return json.dumps(whole, indent=2, allow_nan=False) + "\n"
     from epimeter.report.curves import curves
-    from epimeter.report.pages import document, pictures
-    from epimeter.standards.pages import standards_document, standards_sections
+    from epimeter.report.pages import pictures
+    from epimeter.standards.pages import standards_document, whole_document
 
     if form == "text":
         from epimeter.documents.terminal import terminal
 
         return terminal(standards_document(found.standards))
-    own = standards_document(found.standards)
-    shown = pictures(curves(found.records.answer), for_print=form == "pdf")
-    whole_document = replace(
-        document(found.report, before=standards_sections(found.standards, shown), drawn=False),
-        title=own.title,
-        subtitle=own.subtitle,
-    )
+    drawn = pictures(curves(found.records.answer), for_print=form == "pdf")
+    pages = whole_document(found.standards, found.report, drawn)
     if form == "markdown":
         from epimeter.documents.markdown import markdown
 
-        return markdown(whole_document)
+        return markdown(pages)
     if form == "latex":
         from epimeter.documents.latex import latex
 
-        return latex(whole_document)
+        return latex(pages)
     if form == "pdf":
         from epimeter.documents.paper import pdf
 
-        return pdf(whole_document)
+        return pdf(pages)
     if form in ("csv", "png", "svg"):
         return found.report.rendered(form)
     from epimeter.documents.html import html
 
-    return html(whole_document, footer=f"Made by epimeter {found.report.version}. It measures; it changes no model.")
+    return html(pages, footer=f"Made by epimeter {found.report.version}. It measures; it changes no model.")
 
 
 def _declaration(given: Given) -> Any:

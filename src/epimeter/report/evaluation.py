@@ -142,7 +142,6 @@ def evaluate(
     else:
         true, prob, states = _forecast(y_true, y_prob, correct, confidence, kind)
         told = from_columns(dataclasses.replace(told, y_true=true, y_prob=prob, kind=states), positive, classes, logits)
-    source = told.source
     given = view(
         told.y_true,
         told.y_prob,
@@ -151,6 +150,34 @@ def evaluate(
         features=told.features,
         groups=told.groups,
     )
+    return report_on(
+        given,
+        metrics=metrics,
+        intervals=intervals,
+        level=level,
+        draws=draws,
+        seed=seed,
+        source=told.source,
+        tick=tick,
+        each=each,
+        **choices,
+    )
+
+
+def report_on(
+    given: View,
+    *,
+    metrics: str | Iterable[str] | None = None,
+    intervals: Intervals | None = "asymptotic",
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    source: Mapping[str, Any] | None = None,
+    tick: Callable[[int], None] | None = None,
+    each: Callable[[str], None] | None = None,
+    **choices: Any,
+) -> Report:
+    """The report on rows that are doubted already; the parameters are those of `evaluate`."""
     everything = metrics == "all"
     named = _chosen(metrics, given)
     _check_choices(named, choices)

@@ -15,17 +15,19 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from epimeter.errors import EpimeterError
+from epimeter.errors import EpimeterError, InputError
 from epimeter.service import renewing, webhooks
-from epimeter.service.assessment import ENGINE, Assessed
 from epimeter.service.bodies import Body, encoded
 from epimeter.service.children import Children
-from epimeter.service.errands import Measured, MeasureRows
+from epimeter.service.errands import Assessed, Measured, MeasureRows
+from epimeter.service.evaluated import answer_of, unmeasured
+from epimeter.service.ledger import Ledger
 from epimeter.service.problems import Problem
-from epimeter.service.schemas import Evaluation, EvaluationLine, Facts, Metrics
-from epimeter.standards.ers import SPEC_VERSION
-from epimeter.store import Store, evaluations, jobs, journal, registry
-from epimeter.store.moments import month_of, new_id, now, written
+from epimeter.service.schemas import Evaluation, Facts
+from epimeter.standards.evaluated import StandardsEvaluation
+from epimeter.standards.stored import evaluation_of, held_against, with_obstacles
+from epimeter.store import Store, evaluations, jobs, journal, organizations, registry
+from epimeter.store.moments import month_of, new_id, now
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +39,14 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def accept(
-    db: Connection, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
+    db: Connection, ledger: Ledger, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
 ) -> tuple[str, Evaluation]:
     """Write an evaluation that is measured; its rows only where they can be needed again."""
+    made = _in_its_history(db, ledger, order.organization, facts, found)
     number, attempt = _counted(db, order, facts, at)
     done = now()
-    answer = _answer(number, facts, attempt, at, done, found, _similar(db, order.organization, facts))
+    answer = answer_of(number, facts, attempt, at, done, made, _similar(db, order.organization, facts))
+    rows = rows if answer.certifiable else None
     evaluations.add(
         db,
         id=number,
@@ -56,7 +60,7 @@ def accept(
         created_at=at,
         request=encoded(facts),
         rows_kept=int(rows is not None),
-        **_stored(found, answer, done),
+        **_stored(found, made, answer, done),
     )
     if rows is not None:
         evaluations.keep_rows(db, number, rows.file)
@@ -84,7 +88,7 @@ def queue(db: Connection, order: Order, facts: Facts, rows: Body, at: int) -> tu
     )
     evaluations.keep_rows(db, number, rows.file)
     job = jobs.add(db, organization=order.organization, kind="evaluate", subject=number, at=at)
-    answer = _empty(number, facts, attempt, at, "queued", job=job)
+    answer = unmeasured(number, facts, attempt, at, "queued", job=job)
     journal.note(
         db,
         organization=order.organization,
@@ -97,7 +101,7 @@ def queue(db: Connection, order: Order, facts: Facts, rows: Body, at: int) -> tu
     return number, answer
 
 
-def work(store: Store, job: Any, worker: str, children: Children, seconds: float) -> None:
+def work(store: Store, ledger: Ledger, job: Any, worker: str, children: Children, seconds: float) -> None:
     """Measure a queued evaluation and write its result, if the job is still this worker's."""
     organization, number = job["organization"], job["subject"]
     with store.reading() as db:
@@ -109,10 +113,13 @@ def work(store: Store, job: Any, worker: str, children: Children, seconds: float
     facts = msgspec.json.decode(row["request"], type=Facts)
     error: str | None = None
     found: Assessed | None = None
+    made: StandardsEvaluation | None = None
     try:
         errand = MeasureRows(facts=facts, at=row["created_at"])
         with store.reading() as db:
             found = children.do(errand, Measured, evaluations.kept_rows(db, number), seconds=seconds).found
+        with store.reading() as db:
+            made = _in_its_history(db, ledger, organization, facts, found)
     except (EpimeterError, Problem) as refusal:
         if isinstance(refusal, Problem) and refusal.kind == "unavailable":
             raise  # the service stops; the job is taken up again
@@ -121,17 +128,16 @@ def work(store: Store, job: Any, worker: str, children: Children, seconds: float
     with store.writing() as db:
         if not jobs.finish(db, job["id"], worker, done):
             return
-        if found is None:
-            answer = _empty(number, facts, row["attempt"], row["created_at"], "failed", error=error, done=done)
+        if found is None or made is None:
+            answer = unmeasured(number, facts, row["attempt"], row["created_at"], "failed", error=error, done=done)
             evaluations.complete(db, number, status="failed", completed_at=done, result=encoded(answer))
             evaluations.drop_rows(db, number)
             _tell(db, organization, row["key_id"], "evaluation.failed", answer)
             return
-        answer = _answer(
-            number, facts, row["attempt"], row["created_at"], done, found, _similar(db, organization, facts)
-        )
-        evaluations.complete(db, number, status="completed", **_stored(found, answer, done))
-        if not found.certifiable:
+        similar = _similar(db, organization, facts)
+        answer = answer_of(number, facts, row["attempt"], row["created_at"], done, made, similar)
+        evaluations.complete(db, number, status="completed", **_stored(found, made, answer, done))
+        if not answer.certifiable:
             evaluations.drop_rows(db, number)
         _tell(db, organization, row["key_id"], "evaluation.completed", answer)
         renewing.plan(db, organization, facts.model_id, number, done)
@@ -145,38 +151,10 @@ def failed(db: Connection, organization: str, number: str, error: str) -> None:
     done = now()
     facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
     sentence = f"it could not be measured: {error}"
-    answer = _empty(number, facts, row["attempt"], row["created_at"], "failed", error=sentence, done=done)
+    answer = unmeasured(number, facts, row["attempt"], row["created_at"], "failed", error=sentence, done=done)
     evaluations.complete(db, number, status="failed", completed_at=done, result=encoded(answer))
     evaluations.drop_rows(db, number)
     _tell(db, organization, row["key_id"], "evaluation.failed", answer)
-
-
-def shown(row: Any, job: Any = None) -> Evaluation:
-    """A stored evaluation as it is sent."""
-    if row["result"] is not None:
-        return msgspec.json.decode(bytes(row["result"]), type=Evaluation)
-    facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
-    return _empty(
-        row["id"], facts, row["attempt"], row["created_at"], row["status"], job=None if job is None else job["id"]
-    )
-
-
-def line(row: Any) -> EvaluationLine:
-    """A stored evaluation as a line of a list."""
-    metrics = None if row["ece"] is None else Metrics(row["ece"], row["u_recall"], row["ers"])
-    return EvaluationLine(
-        evaluation_id=row["id"],
-        status=row["status"],
-        model_id=row["system_id"],
-        model_version=row["system_version"],
-        domain=row["domain"],
-        attempt=row["attempt"],
-        created_at=written(row["created_at"]) or "",
-        completed_at=written(row["completed_at"]),
-        sample_size=row["sample_size"],
-        metrics=metrics,
-        level=row["level"],
-    )
 
 
 def _counted(db: Connection, order: Order, facts: Facts, at: int) -> tuple[str, int]:
@@ -230,73 +208,51 @@ def _similar(db: Connection, organization: str, facts: Facts) -> tuple[str, ...]
     return () if sentence is None else (sentence,)
 
 
-def _answer(
-    number: str, facts: Facts, attempt: int, at: int, done: int, found: Assessed, more: tuple[str, ...]
-) -> Evaluation:
-    return Evaluation(
-        evaluation_id=number,
-        status="completed",
-        spec_version=SPEC_VERSION,
-        model_id=facts.model_id,
-        model_version=facts.model_version,
-        domain=facts.domain,
-        attempt=attempt,
-        created_at=written(at) or "",
-        completed_at=written(done),
-        metrics=found.metrics,
-        compliance=found.compliance,
-        accuracy=found.accuracy,
-        risk=found.risk,
-        dataset=found.dataset,
-        onto_42001=found.onto,
-        certifiable=found.certifiable,
-        obstacles=found.obstacles,
-        notes=(*found.notes, *more),
-        engine=ENGINE,
-    )
+def _in_its_history(
+    db: Connection, ledger: Ledger, organization: str, facts: Facts, found: Assessed
+) -> StandardsEvaluation:
+    """The evaluation beside what is known of its system: the last evaluation, and certificates on the same data.
+
+    The last one is the baseline (42001-5.1.1, 42001-5.2.3). Data that a certificate of the system rests on earn no second one.
+    """
+    made = evaluation_of(msgspec.json.decode(found.evaluation))
+    if made.onto is not None:
+        try:
+            made = held_against(made, _baseline(db, organization, facts.model_id), facts.new_baseline or "")
+        except InputError as refusal:
+            raise Problem("invalid", str(refusal), errors=[(f"/{refusal.field}", str(refusal))]) from None
+    account = organizations.find(db, organization)
+    assert account is not None
+    return with_obstacles(made, *ledger.certified_on(account["name"], facts.model_id, made.columns_digest))
 
 
-def _empty(
-    number: str,
-    facts: Facts,
-    attempt: int,
-    at: int,
-    status: Any,
-    *,
-    job: str | None = None,
-    error: str | None = None,
-    done: int | None = None,
-) -> Evaluation:
-    return Evaluation(
-        evaluation_id=number,
-        status=status,
-        spec_version=SPEC_VERSION,
-        model_id=facts.model_id,
-        model_version=facts.model_version,
-        domain=facts.domain,
-        attempt=attempt,
-        created_at=written(at) or "",
-        completed_at=written(done),
-        engine=ENGINE,
-        error=error,
-        job=job,
-    )
+def _baseline(db: Connection, organization: str, system_id: str) -> dict[str, Any] | None:
+    """The newest evaluation of the system after ONTO 42001; None where it has none."""
+    for report in evaluations.reports(db, organization, system_id):
+        found: dict[str, Any] = msgspec.json.decode(report)
+        if found.get("metrics", {}).get("onto"):
+            return found
+    return None
 
 
-def _stored(found: Assessed, answer: Evaluation, done: int) -> dict[str, Any]:
+def _stored(found: Assessed, made: StandardsEvaluation, answer: Evaluation, done: int) -> dict[str, Any]:
+    assert answer.metrics is not None
+    assert answer.compliance is not None
+    assert answer.dataset is not None
+    whole = made.to_dict() | {"report": msgspec.Raw(found.report)}
     return {
         "completed_at": done,
-        "sample_size": found.dataset.sample_size,
-        "ece": found.metrics.ece,
-        "u_recall": found.metrics.u_recall,
-        "ers": found.metrics.ers,
-        "level": found.compliance.level,
-        "dataset_digest": found.dataset.digest,
+        "sample_size": answer.dataset.sample_size,
+        "ece": answer.metrics.ece,
+        "u_recall": answer.metrics.u_recall,
+        "ers": answer.metrics.ers,
+        "level": answer.compliance.level,
+        "dataset_digest": answer.dataset.digest,
         "wrong": found.wrong,
         "wrong_unsure": found.wrong_unsure,
         "totals": found.totals,
         "result": encoded(answer),
-        "report": found.report,
+        "report": encoded(whole),
     }
 
 

@@ -98,6 +98,7 @@ def _of_table(table: Any, settings: Settings) -> Columns:
         class_=spread(found.class_of, None),
         unknown=spread(found.unknown, False),
         detected=spread(found.detected, False),
+        category=spread(found.category, None),
         id=None if found.id is None else spread(words(_listed(found.id)), None),
         at="/rows",
     )

@@ -15,9 +15,12 @@ from epimeter.readers.table import Table
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import Settings
-from epimeter.standards.records import Records, records
+from epimeter.standards.records import Records, records, repeated_id
 
 NAMES = {"y_prob": "confidence", "y_true": "correct", "classes": "class"}
+OPTIONAL = ("id", "timestamp", "ground_truth_source", "class_", "unknown", "detected", "category")
+SPARSE = ("ground_truth_source", "category")
+"""Columns that may be null in some records and not in others: the source of a truth, the kind of an unknown."""
 Objects = NDArray[np.object_]
 
 
@@ -33,6 +36,7 @@ class Columns:
     unknown: NDArray[np.bool_] | None = None
     detected: NDArray[np.bool_] | None = None
     id: Objects | None = None
+    category: Objects | None = None
     at: str = "/predictions"
     """Where the rows stood, for pointers."""
     first: int = 0
@@ -62,7 +66,9 @@ def to_records(columns: Columns, now: datetime) -> Records:
             columns.confidence[keep],
             unknown=taken(columns.unknown),
             detected=taken(columns.detected),
+            category=taken(columns.category),
             classes=taken(columns.class_),
+            repeated=repeated_id(taken(columns.id)),
             timestamp=taken(columns.timestamp),
             ground_truth_source=taken(columns.ground_truth_source),
             unlabelled=unlabelled,
@@ -70,18 +76,6 @@ def to_records(columns: Columns, now: datetime) -> Records:
         )
     except InputError as fault:
         raise _worded(fault, columns, places) from None
-
-
-def repeated_id(columns: Columns) -> str | None:
-    """An id that stands in two records, if one does: then no single record can be named."""
-    if columns.id is None:
-        return None
-    seen: set[str] = set()
-    for name in columns.id[columns.correct != 2].tolist():
-        if name is not None and name in seen:
-            return str(name)
-        seen.add(name)
-    return None
 
 
 def to_table(columns: Columns, source: str) -> Table:
@@ -101,6 +95,7 @@ def to_table(columns: Columns, source: str) -> Table:
         timestamp=taken(columns.timestamp),
         ground_truth_source=taken(columns.ground_truth_source),
         class_of=taken(columns.class_),
+        category=taken(columns.category),
         id=taken(columns.id),
         unlabelled=int(len(keep) - keep.sum()),
         rows=np.flatnonzero(keep),
@@ -124,10 +119,10 @@ def joined(parts: list[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     made: dict[str, Any] = {}
-    for name in ("ground_truth_source", "correct", "timestamp", "class_", "unknown", "detected", "id", "confidence"):
+    for name in ("confidence", "correct", *OPTIONAL):
         columns = [getattr(part, name) for part in parts]
-        if name == "ground_truth_source" and any(column is not None for column in columns):
-            # The one column that may be null in some records, so in all of a part.
+        if name in SPARSE and any(column is not None for column in columns):
+            # Null in some records, so perhaps in all of a part.
             columns = [np.full(part.n_rows, None, object) if one is None else one for part, one in zip(parts, columns)]
         absent = sum(column is None for column in columns)
         if 0 < absent < len(columns):

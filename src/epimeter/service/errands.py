@@ -7,22 +7,32 @@ database, so that whatever a body makes it do, it has nothing to give away.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import BinaryIO
 
 import msgspec
 
 from epimeter.card import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
+from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
 from epimeter.passport import canonical, passport, pdf
-from epimeter.service.assessment import Assessed, after_standards, assess
-from epimeter.service.bodies import Body, unpacked
-from epimeter.service.columns import Columns, repeated_id, to_records, to_table
+from epimeter.report.evaluation import report_on
+from epimeter.service.bodies import Body, encoded, unpacked
+from epimeter.service.columns import Columns, to_records, to_table
 from epimeter.service.kept_rows import pack, unpacked_columns
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.problems import Problem, as_problem
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import MIB, Settings
+from epimeter.standards.declaration import Declaration, declaration
+from epimeter.standards.ers import wrong_answers
+from epimeter.standards.ers_sums import THRESHOLD
+from epimeter.standards.evaluated import StandardsEvaluation
+from epimeter.standards.evaluation import evaluate_standards
+from epimeter.standards.records import Records
+from epimeter.standards.resampling import Wanted
 from epimeter.store.moments import moment
+from epimeter.summaries.travel import to_bytes
 from epimeter.trust.assessing import assess as assess_table
 from epimeter.trust.certificate import Assessment
 
@@ -85,6 +95,17 @@ class WritePassport(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     form: str
 
 
+class Assessed(msgspec.Struct, frozen=True, kw_only=True):
+    """What an evaluation found: after the standards and by the metrics, both as JSON, and the sums of the signal."""
+
+    evaluation: bytes
+    report: bytes
+    certifiable: bool
+    totals: bytes
+    wrong: int
+    wrong_unsure: int
+
+
 class Rows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """What a body had: its rows were written packed if they may be needed again."""
 
@@ -132,7 +153,7 @@ def warm() -> None:
     body.add(b'{"confidence":0.5,"correct":true}\n{"confidence":0.25,"correct":false}\n')
     columns = read(body, NDJSON, Settings())
     at = moment(0)
-    assess(to_records(columns, at), Facts(model_id="warm", domain="general"), at)
+    assessed(to_records(columns, at), Facts(model_id="warm", domain="general"), at)
 
 
 def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
@@ -147,7 +168,7 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
         if isinstance(errand, MeasureRows):
             at = moment(errand.at)
-            return Measured(assess(to_records(columns, at), errand.facts, at, repeated=repeated_id(columns)))
+            return Measured(assessed(to_records(columns, at), errand.facts, at))
         if isinstance(errand, WritePassport):
             return Document(_passport(errand, columns))
         table = to_table(columns, errand.source)
@@ -177,11 +198,56 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
     given = to_records(columns, at)
     seconds = reckoned(facts, columns.n_rows, settings.job_time)
     few = columns.n_rows <= settings.rows_at_once and seconds <= settings.request_time
-    found = assess(given, facts, at, repeated=repeated_id(columns)) if few else None
+    found = assessed(given, facts, at) if few else None
     keep = found is None or found.certifiable
     if keep:
         pack(columns, kept)
     return Rows(n_rows=columns.n_rows, facts=facts, found=found, kept=keep)
+
+
+def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:
+    """Evaluate the records of one system."""
+    answers = given.answer
+    found = after_standards(given, facts, at)
+    report = report_on(given.given, metrics=facts.metrics, source={"name": facts.model_id})
+    recipe = ers_ece.reads
+    assert recipe is not None
+    wrong, unsure = wrong_answers(answers, THRESHOLD)
+    return Assessed(
+        evaluation=encoded(found.to_dict()),
+        report=encoded(report.to_dict()),
+        certifiable=found.certificate_possible,
+        totals=to_bytes(recipe.summarise(answers.read_as(recipe.reading))),
+        wrong=wrong,
+        wrong_unsure=unsure,
+    )
+
+
+def after_standards(
+    given: Records,
+    facts: Facts,
+    at: datetime,
+    *,
+    interval: Wanted = "none",
+    organization: str = "",
+    passport: bool = False,
+) -> StandardsEvaluation:
+    """The evaluation after ONTO-ERS and, where the records say which inputs were unknown, ONTO 42001."""
+    told = Declaration() if facts.declaration is None else declaration(facts.declaration)
+    return evaluate_standards(
+        given,
+        standard="ers" if given.unknown is None else "both",
+        domain=facts.domain,
+        onto_domain=facts.onto_domain,
+        date=at.date(),
+        declaration=told.updated(
+            organization=organization, system_id=facts.model_id, model_version=facts.model_version or ""
+        ),
+        strategy=facts.strategy,
+        interval=interval,
+        passport=passport,
+        source={"name": facts.model_id},
+    )
 
 
 def reckoned(facts: Facts, n_rows: int, most: float) -> float:
@@ -206,7 +272,8 @@ def _passport(errand: WritePassport, columns: Columns) -> bytes:
     facts, at = errand.facts, moment(errand.at)
     given = to_records(columns, at)
     found = after_standards(given, facts, at, interval="auto", organization=errand.organization, passport=True)
-    made = passport(found.to_dict() | {"report": msgspec.json.decode(errand.report)})
+    stored = msgspec.json.decode(errand.report)
+    made = passport(found.to_dict() | {"report": stored.get("report", stored)})
     if errand.form == "application/json":
         return canonical(made)
     try:

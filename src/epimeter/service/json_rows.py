@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.service.bodies import PIECE, Body, invalid, refuse_repeated_keys
-from epimeter.service.columns import Columns, joined, refuse_many, words
+from epimeter.service.columns import OPTIONAL, Columns, joined, refuse_many, words
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
 from epimeter.service.settings import MIB, Settings
@@ -24,8 +24,7 @@ from epimeter.service.settings import MIB, Settings
 LINE = MIB
 """Bytes of the longest line."""
 MARK = ord('"')
-OPTIONAL = ("id", "timestamp", "ground_truth_source", "class_", "unknown", "detected")
-TEXTS = ("id", "timestamp", "ground_truth_source", "class_")
+TEXTS = ("id", "timestamp", "ground_truth_source", "class_", "category")
 """Optional fields whose values are strings."""
 
 _request = msgspec.json.Decoder(EvaluateRequest)
@@ -126,6 +125,7 @@ def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[
         unknown=_flags(whole("unknown")),
         detected=_flags(whole("detected")),
         id=words(whole("id")),
+        category=words(given.get("category")),
         at=at,
     ), single
 
@@ -156,7 +156,7 @@ def _of_columns(given: PredictionColumns, text: bytes) -> tuple[Columns, bool]:
     if not n:
         raise Problem("invalid", "columns must have at least one entry; got none", errors=[("/columns", "empty")])
     # A free text may hold a brace, and then the text that was cut out is not the columns.
-    single = given.id is None and given.class_ is None and _plain(text, marks)
+    single = given.id is None and given.class_ is None and given.category is None and _plain(text, marks)
     return Columns(
         confidence=np.array(given.confidence, np.float64),
         correct=_truth(given.correct, n),
@@ -166,6 +166,7 @@ def _of_columns(given: PredictionColumns, text: bytes) -> tuple[Columns, bool]:
         unknown=_flags(given.unknown),
         detected=_flags(given.detected),
         id=words(given.id),
+        category=words(given.category),
         at="/columns",
     ), single
 

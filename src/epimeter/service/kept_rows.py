@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from epimeter.service.bodies import Body
-from epimeter.service.columns import Columns, words
+from epimeter.service.columns import OPTIONAL, Columns, words
 
 BATCH = 1 << 17
 """Rows that are packed at a time."""
@@ -33,7 +33,7 @@ def pack(columns: Columns, file: BinaryIO) -> None:
     from pyarrow import ipc
 
     arrays: dict[str, Any] = {"confidence": columns.confidence, "correct": columns.correct}
-    for name in ("timestamp", "ground_truth_source", "class_", "unknown", "detected", "id"):
+    for name in OPTIONAL:
         column = getattr(columns, name)
         if column is not None:
             arrays[name] = _texts(column) if column.dtype == object else column

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from epimeter.errors import InputError
+from epimeter.readers.digest import SCHEME
 from epimeter.store.moments import moment, written
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import Assessment, Subject
@@ -280,6 +281,11 @@ class Ledger:
         with self._lock:
             self._statuses = None  # the certificate before it is superseded
         return made.certificate
+
+    def certified_on(self, organization: str, system_id: str, digest: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Obstacles and cautions of data that certificates rest on already, by the digest of their columns."""
+        subject = {"organization": organization, "system_id": system_id}
+        return self.registry.certified_on(system_digest(subject), f"{SCHEME}:sha-256:{digest}")
 
     def issued_for(self, report: bytes) -> bytes | None:
         """The certificate that states this very report, if one was issued; for a process that died in between."""

@@ -112,7 +112,7 @@ class Crew:
                 if job["kind"] == renewing.KIND:
                     renewing.work(self._store, self._ledger, job, worker)
                 else:
-                    acceptance.work(self._store, job, worker, self._children, self._settings.job_time)
+                    acceptance.work(self._store, self._ledger, job, worker, self._children, self._settings.job_time)
             except Exception as fault:
                 log.exception("job %s failed", job["id"])
                 self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])

@@ -186,9 +186,13 @@ def ers_evaluate(
 
 def evaluated(given: Binary, *, domain: str, bins: int = 10, threshold: float = 0.7) -> ErsEvaluation:
     """The same for answers that are doubted already."""
-    word(domain, tuple(DOMAINS), "domain")
     ece = float(ers_ece.of_view(given, bins=bins))
-    recall = recall_of(given, threshold)
+    return composed(ece, recall_of(given, threshold), domain, given.n_rows, float(given.true.mean()))
+
+
+def composed(ece: float, recall: float, domain: str, sample_size: int, accuracy: float) -> ErsEvaluation:
+    """Calibration error and U-Recall as one evaluation."""
+    word(domain, tuple(DOMAINS), "domain")
     score = ers_score(ece, recall, domain)
     risk, level = risk_index(score), ers_level(ece, recall, score)
     return ErsEvaluation(
@@ -198,8 +202,8 @@ def evaluated(given: Binary, *, domain: str, bins: int = 10, threshold: float = 
         ers=score,
         risk_index=risk,
         level_index=level,
-        sample_size=given.n_rows,
-        accuracy=float(given.true.mean()),
+        sample_size=sample_size,
+        accuracy=accuracy,
         risk=RISK[risk].name,
         level=LEVEL_NAMES[level],
         domain=domain,

@@ -21,7 +21,7 @@ import numpy as np
 from epimeter.errors import InputError
 from epimeter.kinds import Kind, kind_of
 from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
-from epimeter.standards.ers import DatasetCheck, checked
+from epimeter.standards.ers import DatasetCheck, ErsEvaluation, checked, composed
 from epimeter.standards.records import Period, Records
 from epimeter.summaries import Bins, BinTotals, fixed
 from epimeter.summaries.fixed import Fixed
@@ -86,6 +86,10 @@ class ErsSums:
     @property
     def right(self) -> int:
         return self.n_rows - self.wrong[0]
+
+    def evaluated(self, domain: str) -> ErsEvaluation:
+        """The evaluation after ONTO-ERS of the records behind the sums."""
+        return composed(self.ece, self.u_recall, domain, self.n_rows, self.right / self.n_rows)
 
     @cached_property
     def ece(self) -> float:

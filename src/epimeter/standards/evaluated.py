@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epimeter import __version__
+from epimeter.readers.digest import SCHEME as COLUMNS_SCHEME
 from epimeter.readers.digest import WHOLE_SCHEME
 from epimeter.results import plain
 from epimeter.standards import ers
@@ -15,6 +16,7 @@ from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK
 from epimeter.standards.conformity import SELF_ASSESSED, Claim, onto_class
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation, ers_ece_band, ers_u_recall_band
+from epimeter.standards.judgement import Judgement
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
 from epimeter.standards.reading import Reading
@@ -47,7 +49,8 @@ class StandardsEvaluation:
     categories: tuple[CategoryRecall, ...]
     claim: Claim | None
     statement: str | None
-    certificate_possible: bool
+    judgement: Judgement | None
+    """What the numbers of ONTO-ERS earn, rounded, and what stands in the way of a certificate."""
     unclaimed: Mapping[str, str]
     """Why a standard's level is not claimed although its numbers are there, by standard (C-49, C-53)."""
     next_evaluation: str | None
@@ -56,9 +59,17 @@ class StandardsEvaluation:
     converted: str | None
     baseline: str | None
     dataset_digest: str
+    """`epi-col-v2`: every column that a verdict uses."""
+    columns_digest: str
+    """`epi-col-v1`: the columns that decide the metrics, as a certificate names them."""
     code_digest: str
     liability: Any = field(default=None, compare=False)
     """A liability report, where its inputs were given."""
+
+    @property
+    def certificate_possible(self) -> bool:
+        """Whether a certificate may follow (C-14)."""
+        return self.judgement is not None and not self.judgement.obstacles
 
     def __getitem__(self, name: str) -> Reading:
         for reading in self.readings:
@@ -111,6 +122,7 @@ class StandardsEvaluation:
             "baseline": self.baseline,
             "evidence": {
                 "dataset_digest": f"{WHOLE_SCHEME}:sha-256:{self.dataset_digest}",
+                "columns_digest": f"{COLUMNS_SCHEME}:sha-256:{self.columns_digest}",
                 "code_digest": f"sha-256:{self.code_digest}",
                 "version": __version__,
             },
@@ -140,6 +152,7 @@ class StandardsEvaluation:
                 "u_recall_implication": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].action,
                 "assurance": self._assured("ers"),
                 "certificate_possible": self.certificate_possible,
+                "obstacles": [] if self.judgement is None else list(self.judgement.obstacles),
             }
         if "onto" in self.standards:
             found, made_claim = self.onto, self.claim

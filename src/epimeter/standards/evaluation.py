@@ -31,6 +31,7 @@ from epimeter.standards.digests import code_digest
 from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.exposure_inputs import liability_inputs
 from epimeter.standards.exposure_report import LiabilityReport, liability_report
+from epimeter.standards.judgement import judged
 from epimeter.standards.method import compared, method_reference, methodology, settled_domains, settled_weights
 from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of
 from epimeter.standards.reading import readings_of
@@ -132,7 +133,7 @@ def evaluate_standards(
         seed=int(number(seed, "seed", 0, 2**62)),
         threads=threads,
     )
-    against = compared(plan, told, baseline, new_baseline) if "onto" in chosen else None
+    against = compared(strategy, plan.bins, told, baseline, new_baseline) if "onto" in chosen else None
     event = records.answer
     flagged = event.prob.astype(np.float64, copy=False) < number(unknown_threshold, "threshold", 0, 1)
     if records.detected is not None:
@@ -148,18 +149,27 @@ def evaluate_standards(
     onto, undefined = (None, None) if error is None else _onto(records, plan, error, np.asarray(flagged))
     requirements = requirements_of(records, check, onto, told, chosen)
     unclaimed = _unclaimed(plan, requirements, chosen)
+    measured = found
     if found is not None and "ers" in unclaimed:
         found = replace(found, level_index=0, level=ers.LEVEL_NAMES[0])
     if onto is not None and "onto" in unclaimed:
         onto = replace(onto, level_index=0)
-    due = _due(told, baseline, day, other_domain)
+    due = due_now(told, baseline, day, other_domain)
     ordered = Sorted.of(
         event, records.unknown, np.asarray(flagged), plan.ers_threshold, silent=records.silent, groups=records.groups
     )
     readings = readings_of(ordered, found, error, onto, undefined, plan)
     ratio = ratio_of(Bins(plan.bins).of(event)) if "onto" in chosen else None
-    made_claim = None if onto is None else claim(onto.level_index, _flags(told, due, passport))
-    possible = found is not None and found.level_index > 0 and not any(r.blocks and not r.passed for r in requirements)
+    made_claim = None if onto is None else claim(onto.level_index, flags_of(told, due, passport))
+    judgement = None
+    if measured is not None:
+        judgement = judged(
+            measured,
+            requirements,
+            unclaimed=unclaimed.get("ers"),
+            recalibrated_by=records.recalibrated_by,
+            repeated=records.repeated,
+        )
     method = methodology(plan, records, unknown_threshold, weights_reason, told)
     return StandardsEvaluation(
         standards=chosen,
@@ -190,7 +200,7 @@ def evaluate_standards(
             system=told.system_id or "The system",
             scope=told.scope or f"{records.n_rows:,} labelled records, domain {other_domain}",
         ),
-        certificate_possible=possible,
+        judgement=judgement,
         unclaimed=unclaimed,
         next_evaluation=schedule.next_evaluation(
             day,
@@ -206,6 +216,7 @@ def evaluate_standards(
         converted=converted,
         baseline=against,
         dataset_digest=records.whole_digest,
+        columns_digest=records.digest,
         code_digest=code_digest(),
         liability=None if onto is None else _liability(records, told, onto, plan, unknown_threshold, day),
     )
@@ -263,7 +274,8 @@ def _unclaimed(plan: Plan, requirements: Sequence[Requirement], chosen: Sequence
     return made
 
 
-def _flags(told: Declaration, due: Sequence[str], passport: bool) -> dict[str, bool]:
+def flags_of(told: Declaration, due: Sequence[str], passport: bool) -> dict[str, bool]:
+    """What is documented, kept and declared, by the names of the conditions."""
     overdue = any(reason.startswith("overdue") for reason in due)
     return {
         **told.flags,
@@ -309,7 +321,7 @@ def _facts(records: Records) -> dict[str, Any]:
     }
 
 
-def _due(told: Declaration, baseline: Mapping[str, Any] | None, day: str, domain: str | None) -> tuple[str, ...]:
+def due_now(told: Declaration, baseline: Mapping[str, Any] | None, day: str, domain: str | None) -> tuple[str, ...]:
     """Why a measurement was due now, where the last evaluation says so."""
     if baseline is None or domain is None:
         return ()

@@ -86,7 +86,9 @@ def settled_weights(weights: Sequence[float] | None, reason: str) -> tuple[float
     return made
 
 
-def compared(plan: Plan, told: Declaration, baseline: Mapping[str, Any] | None, reason: str) -> str | None:
+def compared(
+    strategy: str, bins: int, told: Declaration, baseline: Mapping[str, Any] | None, reason: str
+) -> str | None:
     """Another binning strategy than last time is refused unless a new baseline is declared (42001-5.2.3-b)."""
     if reason:
         return f"a new baseline was declared: {reason}"
@@ -103,11 +105,11 @@ def compared(plan: Plan, told: Declaration, baseline: Mapping[str, Any] | None, 
             f"baseline must be of the same system; it is of {system!r:.60}, this is {told.system_id!r:.60}",
             field="baseline",
         )
-    last, now = (before["strategy"], before.get("bins")), (plan.strategy, plan.bins)
+    last, now = (before["strategy"], before.get("bins")), (strategy, bins)
     if last != now:
         raise InputError(
             f"strategy must stay {last[0]} with {last[1]} bins as in the last evaluation (42001-5.2.3-b); got {now[0]} "
-            f"with {now[1]}. Declare a new baseline with --new-baseline REASON",
+            f"with {now[1]}. Say why a new baseline begins: --new-baseline, or new_baseline in a request",
             field="strategy",
         )
     return f"same method as the evaluation of {baseline.get('date') or baseline.get('evaluation', {}).get('date')}"
@@ -135,6 +137,7 @@ def methodology(plan: Plan, records: Records, threshold: float, reason: str, tol
         "sample_size": records.n_rows,
         "software": f"epimeter {__version__}",
         "pre_deployment": told.pre_deployment,
+        "reference": method_reference(plan, threshold, records),
     }
 
 

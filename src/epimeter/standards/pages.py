@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from epimeter.documents.sections import Document, Grid, Items, Paragraph, Picture, Section, Tone
 from epimeter.report import figures
+from epimeter.report.measurement import Report
+from epimeter.report.pages import document
 from epimeter.standards.evaluated import NAMES, StandardsEvaluation
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.reading import Reading
@@ -42,6 +44,13 @@ def standards_document(made: StandardsEvaluation) -> Document:
         f"{' and '.join(NAMES[s] for s in made.standards)} · {made.date} · {made.methodology['software']}",
         standards_sections(made),
     )
+
+
+def whole_document(made: StandardsEvaluation, report: Report, drawn: Section) -> Document:
+    """The evaluation with the metrics of its report behind it; `drawn` is the section of figures."""
+    own = standards_document(made)
+    sections = document(report, before=standards_sections(made, drawn), drawn=False).sections
+    return Document(own.title, own.subtitle, sections)
 
 
 def standards_sections(made: StandardsEvaluation, pictures: Section | None = None) -> tuple[Section, ...]:
@@ -98,9 +107,11 @@ def _verdict(made: StandardsEvaluation) -> tuple[Paragraph | Items | Grid, ...]:
             Paragraph(
                 "The requirements on the data are met: a certificate can be issued."
                 if made.certificate_possible
-                else "No certificate can be issued on these records."
+                else "No certificate can be issued on these records:"
             )
         )
+        if facts["obstacles"]:
+            blocks.append(Items(tuple(facts["obstacles"]), "bad"))
     if "onto" in made.standards:
         facts = found["onto"]
         if made.onto is None:

@@ -87,6 +87,8 @@ class Records:
     unlabelled: int = 0
     confidence_source: str | None = None
     recalibrated_by: str | None = None
+    repeated: str | None = None
+    """An id that stands in two records: then no single record can be named."""
     notes: tuple[str, ...] = ()
     silent: tuple[Flags, Flags] | None = None
     """`unknown` and `detected` of the records without ground truth: U-Recall and false alarms need none."""
@@ -152,6 +154,7 @@ def records(
     unlabelled: int = 0,
     confidence_source: str | None = None,
     recalibrated_by: str | None = None,
+    repeated: str | None = None,
     now: datetime.datetime | None = None,
     place: Callable[[int], str] | None = None,
     notes: tuple[str, ...] = (),
@@ -203,6 +206,7 @@ def records(
         unlabelled=unlabelled,
         confidence_source=confidence_source,
         recalibrated_by=recalibrated_by,
+        repeated=repeated,
         notes=(*notes, *remarks),
         silent=silent,
         groups=_column(groups, given.n_rows, "groups"),
@@ -245,12 +249,24 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         unlabelled=table.unlabelled,
         confidence_source=table.confidence_source,
         recalibrated_by=table.recalibrated_by,
+        repeated=repeated_id(table.id),
         now=now,
         place=lambda row: f"{table.place(row)} of {table.source}",
         notes=notes,
         silent=silent,
         groups=table.clusters,
     )
+
+
+def repeated_id(ids: Any) -> str | None:
+    """An id that stands twice in a column of ids, if one does; records without one have none to repeat."""
+    if ids is None:
+        return None
+    found: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else ids.to_pylist()
+    found = [name for name in found if name is not None]
+    if len(set(found)) == len(found):
+        return None
+    return str(next(name for name, times in Counter(found).items() if times > 1))
 
 
 def _column(values: Any, n_rows: int, name: str) -> NDArray[Any] | None:

@@ -134,6 +134,14 @@ def page(
     return list(db.execute(query).mappings())
 
 
+def reports(db: Connection, organization: str, system_id: str, limit: int = 5) -> Iterator[bytes]:
+    """The reports of a system's newest evaluations, the newest first."""
+    mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
+    query = select(evaluations.c.report).where(*mine, evaluations.c.report.is_not(None))
+    for (report,) in db.execute(query.order_by(evaluations.c.created_at.desc()).limit(limit)):
+        yield bytes(report)
+
+
 def keep_rows(db: Connection, evaluation: str, file: BinaryIO) -> None:
     """Keep an evaluation's rows, part by part."""
     for part in count():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from functools import cache
 from typing import Any
@@ -31,6 +31,7 @@ from epimeter.standards.ers import (
     ers_score,
     months_later,
 )
+from epimeter.standards.judgement import Judgement
 from epimeter.standards.mapping import AS_OF
 from epimeter.trust.canonical import canonical_json, from_moment, to_moment
 from epimeter.trust.keys import PublicKey
@@ -185,18 +186,13 @@ class Subject:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assessment:
+class Assessment(Judgement):
     """What an evaluation found, as it will be certified: every number already rounded."""
 
-    ece: float
     ece_ci95: tuple[float, float]
-    u_recall: float
     u_recall_ci95: tuple[float, float] | None
     ers_raw_ci95: tuple[float, float]
-    accuracy: float
-    sample_size: int
     period: tuple[datetime, datetime]
-    domain: str
     dataset_digest: str
     records_root: str
     code_digest: str
@@ -208,20 +204,6 @@ class Assessment:
     """The map, with its digest, that changed the predictions before they were evaluated."""
     unlabelled: int = 0
     largest_class_share: float | None = None
-    lacking: tuple[str, ...] = field(default=())
-    """Which requirements of ERS 3.1 the data miss, one sentence each; then no level is claimed (C-49)."""
-    obstacles: tuple[str, ...] = field(default=())
-    """Why no certificate can be issued, one sentence each (C-14); empty when one can."""
-
-    @property
-    def ers(self) -> int:
-        """The score, from the rounded numbers."""
-        return ers_score(self.ece, self.u_recall, self.domain)
-
-    @property
-    def level(self) -> str:
-        """The level, from the rounded numbers; `NONE` when no limits are met."""
-        return LEVEL_NAMES[ers_level(self.ece, self.u_recall, self.ers)]
 
     @property
     def assurance(self) -> str:
@@ -258,17 +240,6 @@ class Terms:
     conducted_by: str = "self_submitted"
     report_digest: str | None = None
     preregistration: Mapping[str, Any] | None = None
-
-
-def rounded(value: float) -> float:
-    """Nine decimals, half to even; -0 becomes 0.
-
-    Examples
-    --------
-    >>> rounded(0.1 + 0.2), rounded(-1e-12)
-    (0.3, 0.0)
-    """
-    return round(float(value), 9) + 0.0
 
 
 @cache

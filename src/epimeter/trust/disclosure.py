@@ -28,6 +28,7 @@ from epimeter.trust.canonical import canonical_json, from_base64, load_canonical
 from epimeter.trust.merkle import inclusion_proof, leaf_hash, nodes_of, root_of, verify_inclusion
 from epimeter.trust.shape import check_shape, count, each, maybe, pattern
 from epimeter.trust.strict_json import malformed, text_of
+from epimeter.views import Binary
 
 SCHEME = "epi-rec-v1"
 PARTS_SCHEME = "epi-rec-parts-v1"
@@ -102,9 +103,12 @@ class RecordColumns:
             yield f"{before}{salt}{after}".encode()
 
 
-def record_columns(table: Table) -> RecordColumns:
-    """The columns of the records tree; a table without ids counts its records from 0."""
-    event = records_of(table, assume_utc=True).answer
+def record_columns(table: Table, answers: Binary | None = None) -> RecordColumns:
+    """The columns of the records tree; a table without ids counts its records from 0.
+
+    `answers` are the table's, where its records have been doubted already.
+    """
+    event = records_of(table, assume_utc=True).answer if answers is None else answers
     return RecordColumns(
         confidence=event.prob.astype(np.float64),
         correct=event.true,

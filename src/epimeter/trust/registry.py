@@ -37,7 +37,7 @@ from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
 from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
-from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, list_entry, newest_list, reading, spent
+from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, certified_on, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
 from epimeter.trust.standing import Event, Standing
@@ -157,7 +157,7 @@ class Registry:
         check_shape(subject.to_json(), SUBJECT, "subject")
         system = system_digest(subject.to_json())
         promise = None if registered is None else self.registration(registered)
-        obstacles = list(found.obstacles)
+        obstacles, cautions = list(found.obstacles), list[str]()
         if promise is not None:
             facts = (found.level, found.sample_size, found.dataset_digest)
             obstacles += kept(promise[1], subject.to_json(), *facts)
@@ -165,6 +165,9 @@ class Registry:
         attempts: list[int] = []
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
+            before_issue = certified_on(connection, system, found.dataset_digest)
+            obstacles.extend(before_issue[0])
+            cautions.extend(before_issue[1])
             if promise is not None and (before := spent(connection, system, promise[0])) is not None:
                 obstacles.append(f"the registration was for one evaluation; attempt {before} has used it")
             # An evaluation that was weighed before has been counted; whoever certifies it does not try again.
@@ -248,16 +251,21 @@ class Registry:
             )
             return entries
 
-        notes = self._notes(subject)
         event = {"type": "evaluation.result", "id": identity, "time": to_moment(at), "system": system}
         self.audit({**event, "metrics": found.metrics(), "obstacles": list(obstacles)}, signers, at)
         self.append(issue, signers, at)
+        notes = (*self._notes(subject), *cautions)
         if obstacles:
             return Outcome(id=identity, attempt=attempts[0], certificate=None, obstacles=tuple(obstacles), notes=notes)
         data = self.certificate(identity)
         self._write(f"certificates/{identity}.json", data)
         self.write_status()
         return Outcome(id=identity, attempt=attempts[0], certificate=data, notes=notes)
+
+    def certified_on(self, system: str, dataset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What stands against a certificate of a system on a data set, by its digest: obstacles, and cautions."""
+        with reading(self.folder / "log.db") as connection:
+            return certified_on(connection, system, dataset)
 
     def certificate(self, identity: str) -> bytes:
         """A certificate as it was handed out: signed document and proof, made again from the log."""

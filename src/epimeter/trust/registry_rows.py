@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from epimeter.errors import LogError
+from epimeter.standards.judgement import certified_before, certified_elsewhere
 from epimeter.trust.canonical import load_canonical, to_moment
 from epimeter.trust.entries import log_entry, read_entry
 from epimeter.trust.envelope import Envelope
@@ -45,6 +46,26 @@ def attempt_of(connection: sqlite3.Connection, system: str, evaluation: str) -> 
         (system,),
     )
     return next((int(number) for number, entry in rows if read_entry(entry)["id"] == evaluation), None)
+
+
+def certified_on(connection: sqlite3.Connection, system: str, dataset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands against another certificate on a data set: an obstacle where the system has one that was not revoked, a
+    caution where another system has.
+    """
+    rows = connection.execute(
+        "SELECT id, system, status_index FROM standings JOIN certificates ON id = certificate "
+        "WHERE cause = 'issued' AND dataset = ? ORDER BY number DESC",
+        (dataset,),
+    ).fetchall()
+    if not rows:
+        return (), ()
+    statuses = newest_list(connection)
+    own = [id for id, whose, index in rows if whose == system and statuses.status(index) != "REVOKED"]
+    others = [id for id, whose, _ in rows if whose != system]
+    return (
+        tuple(certified_before(dataset, id) for id in own[:1]),
+        tuple(certified_elsewhere(dataset, id) for id in others[:1]),
+    )
 
 
 def newest_list(connection: sqlite3.Connection) -> StatusList:

@@ -19,6 +19,7 @@ from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive
 from epimeter.service.documents import BINARY, content_of, documented
 from epimeter.service.errands import Limits, ReadBody, Rows, read_body
+from epimeter.service.evaluated import line, shown
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
 from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET
@@ -81,6 +82,7 @@ async def evaluate(
     onto_domain: Annotated[str | None, Query(max_length=40, description="Domain of ONTO 42001.")] = None,
     strategy: Annotated[str | None, Query(max_length=40, description="Binning strategy of ONTO 42001.")] = None,
     declaration: Annotated[str | None, Query(max_length=8000, description="The declaration, as JSON.")] = None,
+    new_baseline: Annotated[str | None, Query(max_length=200, description="Why a new baseline begins.")] = None,
 ) -> Response:
     state = request.app.state
     kind, packing = media_type(request), encoding_of(request)
@@ -97,6 +99,7 @@ async def evaluate(
         "preregistration": preregistration,
         "onto_domain": onto_domain,
         "strategy": strategy,
+        "new_baseline": new_baseline,
         "declaration": None if declaration is None else _declared(declaration),
     }
     given = {name: value for name, value in said.items() if value is not None}
@@ -179,7 +182,9 @@ def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fac
             if found.found is None:
                 number, made = acceptance.queue(db, order, found.facts, kept, at)
                 return 202, encoded(made), f"/v1/evaluations/{number}"
-            number, made = acceptance.accept(db, order, found.facts, kept if found.kept else None, found.found, at)
+            number, made = acceptance.accept(
+                db, state.ledger, order, found.facts, kept if found.kept else None, found.found, at
+            )
             return 200, encoded(made), f"/v1/evaluations/{number}"
 
     return accepted
@@ -211,7 +216,7 @@ def listing(
     with request.app.state.store.reading() as db:
         rows = evaluations.page(db, caller.organization, place(cursor), limit + 1, model_id)
     rows, next_ = cut(rows, limit)
-    page = EvaluationPage([acceptance.line(row) for row in rows], next_)
+    page = EvaluationPage([line(row) for row in rows], next_)
     return answer(page, headers=links("/v1/evaluations", {"limit": limit, "model_id": model_id}, next_))
 
 
@@ -233,7 +238,7 @@ def one(request: Request, caller: Known, evaluation_id: str) -> Response:
     row = found(request, caller, evaluation_id)
     with request.app.state.store.reading() as db:
         job = None if row["result"] is not None else jobs.of_subject(db, caller.organization, evaluation_id)
-    return answer(acceptance.shown(row, job))
+    return answer(shown(row, job))
 
 
 @area.get(

@@ -85,6 +85,12 @@ class OntoReport(Struct, frozen=True, kw_only=True):
     """What the level rests on that only the operator says."""
     statement: str
     """The conformance statement (42001-8.3)."""
+    baseline: str | None = None
+    """How the method compares with that of the last evaluation (42001-5.2.3)."""
+    due: tuple[str, ...] = ()
+    """Why a measurement was due, and whether it came too late (42001-5.1.1)."""
+    categories: dict[str, float] = {}
+    """U-Recall by category of unknowns, where records have one (42001-6.2.3)."""
 
 
 class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):

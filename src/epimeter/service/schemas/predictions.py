@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from epimeter.service.schemas.words import Domain, Identifier, Moment, OntoDomain, Source, Strategy, Uuid
+from epimeter.service.schemas.words import Domain, Identifier, Moment, Name, OntoDomain, Source, Strategy, Uuid
 
 
 class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
@@ -22,6 +22,7 @@ class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=Fals
     class_: Annotated[str, Meta(max_length=200)] | None = None
     unknown: bool | None = None
     detected: bool | None = None
+    category: Annotated[str, Meta(max_length=200)] | None = None
 
 
 class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"class_": "class"}):
@@ -35,6 +36,7 @@ class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"c
     class_: list[str] | None = None
     unknown: list[bool] | None = None
     detected: list[bool] | None = None
+    category: list[str | None] | None = None
 
 
 COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction))
@@ -58,6 +60,8 @@ class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     """How ONTO 42001 cuts its bins (5.2.3)."""
     declaration: dict[str, dict[str, Any]] | None = None
     """What numbers cannot say, in the tables of the command's declaration file: system, unknowns, methodology, contents, flags."""
+    new_baseline: Name | None = None
+    """Why a new baseline begins; without it the binning strategy must be that of the last evaluation (42001-5.2.3)."""
     predictions: list[Prediction] | UnsetType = UNSET
     columns: PredictionColumns | UnsetType = UNSET
 
@@ -74,6 +78,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     onto_domain: str | None = None
     strategy: str = "equal_width"
     declaration: dict[str, dict[str, Any]] | None = None
+    new_baseline: str | None = None
 
     @classmethod
     def of(cls, request: EvaluateRequest) -> Facts:
@@ -88,4 +93,5 @@ class Facts(Struct, frozen=True, kw_only=True):
             onto_domain=request.onto_domain,
             strategy=request.strategy,
             declaration=request.declaration,
+            new_baseline=request.new_baseline,
         )

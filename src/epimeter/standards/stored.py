@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evaluation that was written as JSON, read back: rendered again without its rows, and held against the one before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from epimeter.documents.sections import Paragraph, Section
+from epimeter.errors import InputError
+from epimeter.results import Interval
+from epimeter.standards.assurance import Assurance
+from epimeter.standards.conformity import Claim, claim, statement
+from epimeter.standards.declaration import Declaration
+from epimeter.standards.ers import DatasetCheck, ErsEvaluation
+from epimeter.standards.evaluated import NAMES, SCHEMA, StandardsEvaluation
+from epimeter.standards.evaluation import due_now, flags_of
+from epimeter.standards.judgement import Judgement, rounded
+from epimeter.standards.method import compared
+from epimeter.standards.onto42001 import LEVEL_NAMES, InformationRatio, OntoEvaluation
+from epimeter.standards.reading import Limit, Reading
+from epimeter.standards.requirement import Requirement, lacking_sentences
+from epimeter.standards.unknowns import CategoryRecall
+
+
+@dataclass(frozen=True)
+class WrittenLiability:
+    """A liability report as it was written down."""
+
+    written: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return dict(self.written)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Its first sentence; the whole is in the JSON."""
+        return (Section("Liability (ONTO 42003)", (Paragraph(self.written["executive_summary"]["sentence"]),)),)
+
+
+def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
+    """The evaluation that `StandardsEvaluation.to_dict` wrote down."""
+    if stored.get("schema") != SCHEMA:
+        raise InputError(
+            f"an evaluation must be of the schema {SCHEMA}; got {stored.get('schema')!r:.40}", field="schema"
+        )
+    codes = {name: code for code, name in NAMES.items()}
+    metrics, verdicts, evidence = stored["metrics"], stored["verdicts"], stored["evidence"]
+    requirements = tuple(Requirement(**one) for one in stored["requirements"])
+    ers = None if "ers" not in metrics else ErsEvaluation(**metrics["ers"])
+    onto, found = metrics.get("onto"), verdicts.get("onto", {})
+    measured = None
+    if onto is not None and onto["u_recall"] is not None:
+        alarms = math.nan if onto["false_alarm_rate"] is None else onto["false_alarm_rate"]
+        measured = OntoEvaluation(
+            **{name: value for name, value in onto.items() if name != "igr"} | {"false_alarm_rate": alarms}
+        )
+    ratio = None if onto is None or onto["igr"] is None else _ratio(onto["igr"])
+    told = stored["declaration"]
+    return StandardsEvaluation(
+        standards=tuple(codes[name] for name in stored["standards"]),
+        date=stored["date"],
+        declaration=Declaration(**{**told, "taxonomy": tuple(told["taxonomy"])}),
+        source=stored["source"],
+        records=stored["records"],
+        methodology=stored["methodology"],
+        check=DatasetCheck(**stored["dataset_check"]),
+        requirements=requirements,
+        readings=tuple(_reading(one) for one in stored["readings"]),
+        ers=ers,
+        onto=measured,
+        onto_undefined=found.get("undefined"),
+        ratio=ratio,
+        beside=metrics["beside"],
+        categories=tuple(CategoryRecall(**one) for one in stored["categories"]),
+        claim=None if measured is None else _claim(found),
+        statement=found.get("statement"),
+        judgement=None if ers is None else _judgement(ers, requirements, verdicts["ers"]),
+        unclaimed={name: verdict["unclaimed"] for name, verdict in verdicts.items() if verdict["unclaimed"]},
+        next_evaluation=stored["next_evaluation"],
+        due=tuple(stored["due"]),
+        cautions=tuple(stored["cautions"]),
+        converted=stored["converted"],
+        baseline=stored["baseline"],
+        dataset_digest=evidence["dataset_digest"].rpartition(":")[2],
+        columns_digest=evidence["columns_digest"].rpartition(":")[2],
+        code_digest=evidence["code_digest"].rpartition(":")[2],
+        liability=None if stored["liability"] is None else WrittenLiability(stored["liability"]),
+    )
+
+
+def _ratio(stored: Mapping[str, Any]) -> InformationRatio:
+    return InformationRatio(**{**stored, "igr": math.inf if stored["igr"] is None else stored["igr"]})
+
+
+def _reading(stored: Mapping[str, Any]) -> Reading:
+    span, sure = stored["interval"], stored["assurance"]
+    return Reading(
+        **{
+            **stored,
+            "interval": None if span is None else Interval(**span),
+            "limits": tuple(Limit(**one) for one in stored["limits"]),
+            "assurance": None if sure is None else Assurance(**{**sure, "straddled": tuple(sure["straddled"])}),
+        }
+    )
+
+
+def _claim(stored: Mapping[str, Any]) -> Claim:
+    return Claim(
+        measured_level=stored["measured_level"],
+        level=stored["level"],
+        level_index=LEVEL_NAMES.index(stored["level"]),
+        tier=stored["tier"],
+        flags=dict(stored["flags"]),
+        missing=tuple(stored["missing"]),
+        declared=tuple(stored["declared"]),
+    )
+
+
+def _judgement(ers: ErsEvaluation, requirements: tuple[Requirement, ...], verdict: Mapping[str, Any]) -> Judgement:
+    return Judgement(
+        ece=rounded(ers.ece),
+        u_recall=rounded(ers.u_recall),
+        accuracy=rounded(ers.accuracy),
+        sample_size=ers.sample_size,
+        domain=ers.domain,
+        lacking=lacking_sentences(requirements),
+        obstacles=tuple(verdict["obstacles"]),
+    )
+
+
+def held_against(
+    made: StandardsEvaluation, baseline: Mapping[str, Any] | None, new_baseline: str = ""
+) -> StandardsEvaluation:
+    """An evaluation after ONTO 42001 held against the last one of its system, as `evaluate_standards` does with a baseline.
+
+    Another binning strategy is refused (42001-5.2.3-b); a measurement that came too late lowers the level (42001-5.1.1-c).
+    """
+    if made.onto is None or made.claim is None or (baseline is None and not new_baseline):
+        return made
+    told, method = made.declaration, made.methodology
+    due = due_now(told, baseline, made.date, made.onto.domain)
+    fresh = claim(
+        LEVEL_NAMES.index(made.claim.measured_level), flags_of(told, due, made.claim.flags["passport_generated"])
+    )
+    return replace(
+        made,
+        baseline=compared(method["strategy"], method["bins"], told, baseline, new_baseline),
+        due=due,
+        claim=fresh,
+        statement=statement(
+            made.onto,
+            fresh,
+            date=made.date,
+            method=method["reference"],
+            system=told.system_id or "The system",
+            scope=told.scope or f"{method['sample_size']:,} labelled records, domain {made.onto.domain}",
+        ),
+    )
+
+
+def with_obstacles(
+    made: StandardsEvaluation, obstacles: tuple[str, ...], cautions: tuple[str, ...]
+) -> StandardsEvaluation:
+    """An evaluation with what its registry knows of the data besides: further obstacles and cautions."""
+    if made.judgement is None or not (obstacles or cautions):
+        return made
+    judgement = replace(made.judgement, obstacles=(*made.judgement.obstacles, *obstacles))
+    return replace(made, judgement=judgement, cautions=(*made.cautions, *cautions))
