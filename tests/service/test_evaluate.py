@@ -243,7 +243,7 @@ def test_metrics_of_the_report_can_be_chosen(tenant):
     made = ground.columns(200, timestamps=False)
     number = tenant.post(PATH, json=ground.body(made, metrics=["ece", "brier_score"])).json()["evaluation_id"]
     found = tenant.get(f"/v1/evaluations/{number}/report").json()
-    assert [one["metric"] for one in found["measurements"]] == ["ece", "brier_score"]
+    assert [one["metric"] for one in found["report"]["measurements"]] == ["ece", "brier_score"]
     answer = tenant.post(PATH, json=ground.body(made, metrics=["no_such_metric"]))
     assert answer.status_code == 422 and "no_such_metric" in answer.text
 
@@ -423,7 +423,10 @@ def test_the_service_claims_no_more_of_42001_than_the_command(tenant):
         "flags": {"frequency_kept": True, "third_party_verification": True, "continuous_monitoring": True},
     }
     facts = {"declaration": told, "onto_domain": "consumer", "strategy": "equal_mass"}
-    found = tenant.post(PATH, json=ground.body(made, **facts)).json()
+    refused = tenant.post(PATH, json=ground.body(made, **facts))
+    assert refused.status_code == 422 and "42001-5.2.3-b" in refused.json()["detail"]
+    found = tenant.post(PATH, json=ground.body(made, new_baseline="other bins", **facts)).json()
+    assert "other bins" in found["onto_42001"]["baseline"]
     assert found["onto_42001"]["level"] == "Level 1" and found["onto_42001"]["domain"] == "consumer"
     assert any("passport" in reason for reason in found["onto_42001"]["missing"])
     number = found["evaluation_id"]

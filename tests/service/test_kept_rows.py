@@ -21,6 +21,7 @@ WHOLE = Columns(
     unknown=RNG.random(N) < 0.1,
     detected=RNG.random(N) < 0.1,
     id=np.array([f"r{row}" for row in range(N)], object),
+    category=np.array([None, "novel", "ambiguous"], object)[RNG.integers(0, 3, N)],
 )
 
 

@@ -30,8 +30,22 @@ def test_intervals_are_those_of_bootstrap_interval_on_the_sorted_records(strateg
     slow = bootstrap_interval(
         correct[order], prob[order], metric="onto_ece", metric_params={"strategy": strategy}, draws=60, seed=3
     )
-    found = made["onto.ece"].interval
-    assert (found.low, found.high) == pytest.approx((max(0, slow.low), slow.high), abs=1e-12)
+    found, value = made["onto.ece"].interval, made["onto.ece"].value
+    ends = max(0, min(slow.low, value)), max(slow.high, value)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-12)
+    assert ("widened" in found.method) == (not slow.low <= value <= slow.high)
+
+
+def test_an_interval_never_leaves_out_the_value_that_the_verdict_rests_on():
+    widened = 0
+    for n in (100, 500, 1500):
+        correct, prob, unknown, _ = columns(n)
+        made = evaluated(records(correct, prob, unknown=unknown), draws=60, seed=3)
+        for reading in made.readings:
+            if reading.interval is not None and reading.name != "ers.ers":
+                assert reading.interval.low <= reading.value <= reading.interval.high, reading.name
+                widened += "widened" in reading.interval.method
+    assert widened
 
 
 def test_the_null_mean_is_that_of_the_consistency_test():

@@ -1,5 +1,7 @@
 """What the tests of certificates start from: an issuer whose keys are the same in every run, kept in memory."""
 
+from dataclasses import replace
+
 from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key
 
 from epimeter.trust.canonical import canonical_json
@@ -41,6 +43,8 @@ FOUND = Assessment(
     interval_method="basic bootstrap, 1,000 draws of the sorted records, seed 0",
     covered_bins=10,
 )
+OTHER_DATA = replace(FOUND, dataset_digest="epi-col-v1:sha-256:" + "77" * 32)
+"""The same numbers from other data: the same data earn a system one certificate."""
 SUBJECT = Subject(
     organization="Acme Zürich", system_id="triage", system_version="4.2", domain="general", digests=("12" * 32,)
 )

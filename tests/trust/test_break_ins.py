@@ -12,6 +12,7 @@ from certificates import (
     CERTIFICATE,
     DOCUMENT,
     FOUND,
+    OTHER_DATA,
     RING,
     STATUS,
     SUBJECT,
@@ -75,7 +76,7 @@ def test_a_changed_certificate_is_not_signed_anew(shop, capsys):
 
 def test_a_promise_is_for_one_version_one_model_and_one_evaluation(registry, first_signers):
     subject = replace(SUBJECT, digests=("12" * 32,))
-    failed = replace(FOUND, obstacles=("too few",))
+    failed = replace(OTHER_DATA, obstacles=("too few",))
 
     def certified(promise, subject=subject, found=FOUND):
         return registry.certify(found, subject, first_signers, AT, registered=promise).obstacles
@@ -97,7 +98,7 @@ def test_a_promise_is_for_one_version_one_model_and_one_evaluation(registry, fir
     once = promised()
     assert certified(once, found=failed) == ("too few",)
     # Another data set under the same promise would be a choice made with the first result in hand.
-    assert certified(once) == ("the registration was for one evaluation; attempt 5 has used it",)
+    assert certified(once, found=OTHER_DATA) == ("the registration was for one evaluation; attempt 5 has used it",)
 
 
 @pytest.mark.parametrize(("days", "when"), [(-31, "before"), (-30, "before"), (-2, "during"), (0, "after")])

@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from certificates import FOUND, SUBJECT
+from certificates import FOUND, OTHER_DATA, SUBJECT
 from test_certificate import predictions
 from trust_ground import AT, DAY
 
@@ -112,7 +112,7 @@ def test_a23_a_promise_is_logged_before_and_named(registry, first_signers):
     assert (named["id"], named["log_index"]) == (identity, 5)
     assert verdict(registry, outcome.certificate) == "VALID"
     high = registry.preregister(SUBJECT, Plan(aim="L3", data_source="production"), first_signers, AT)
-    missed = registry.certify(FOUND, SUBJECT, first_signers, AT, registered=high)
+    missed = registry.certify(OTHER_DATA, SUBJECT, first_signers, AT, registered=high)
     assert missed.obstacles == ("level L3 was registered; L2 was reached",)
     with pytest.raises(InputError, match="no pre-registration"):
         registry.certify(FOUND, SUBJECT, first_signers, AT, registered="ONTO-REG-2026-0000000000000000")
@@ -120,10 +120,21 @@ def test_a23_a_promise_is_logged_before_and_named(registry, first_signers):
 
 def test_a14_a_new_certificate_supersedes_the_old_one(registry, first_signers):
     old = registry.certify(FOUND, SUBJECT, first_signers, AT)
-    new = registry.certify(FOUND, SUBJECT, first_signers, AT)
+    new = registry.certify(OTHER_DATA, SUBJECT, first_signers, AT)
     assert json.loads(new.certificate)["certificate"]["supersedes"] == old.id
     assert verdict(registry, old.certificate) == "SUPERSEDED"
     assert verdict(registry, new.certificate) == "VALID"
+
+
+def test_the_same_data_earn_a_system_one_certificate(registry, first_signers):
+    old = registry.certify(FOUND, SUBJECT, first_signers, AT)
+    again = registry.certify(FOUND, SUBJECT, first_signers, AT)
+    assert again.certificate is None and old.id in again.obstacles[0] and "data of its own" in again.obstacles[0]
+    other = Subject(organization="Acme Zürich", system_id="other", system_version="1", domain="general")
+    copied = registry.certify(FOUND, other, first_signers, AT)
+    assert copied.certificate is not None and any(old.id in note for note in copied.notes)
+    registry.set_status(old.id, "REVOKED", "issued in error", first_signers, AT)
+    assert registry.certify(FOUND, SUBJECT, first_signers, AT).certificate is not None
 
 
 def test_a16_a_revocation_is_in_the_log_and_never_undone(registry, first_signers):

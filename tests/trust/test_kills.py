@@ -6,6 +6,7 @@ import random
 import select
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 from certificates import FOUND, SUBJECT
@@ -31,7 +32,8 @@ def issue_until_killed(folder, pipe, seed):
     with Registry(folder) as registry, os.fdopen(pipe, "wb", buffering=0) as out:
         signers = registry.signers(SECRET, AT)
         while True:
-            outcome = registry.certify(FOUND, SUBJECT, signers, AT)
+            fresh = replace(FOUND, dataset_digest=f"epi-col-v1:sha-256:{chance.getrandbits(256):064x}")
+            outcome = registry.certify(fresh, SUBJECT, signers, AT)
             out.write(outcome.certificate + b"\n")
             if chance.random() < 0.1:
                 registry.set_status(outcome.id, "REVOKED", "a test", signers, AT)

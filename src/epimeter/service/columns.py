@@ -119,7 +119,7 @@ def joined(parts: list[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     made: dict[str, Any] = {}
-    for name in ("confidence", "correct", *OPTIONAL):
+    for name in (*OPTIONAL, "correct", "confidence"):
         columns = [getattr(part, name) for part in parts]
         if name in SPARSE and any(column is not None for column in columns):
             # Null in some records, so perhaps in all of a part.
