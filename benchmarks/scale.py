@@ -98,8 +98,8 @@ def raced(names: list[str], folder: str, rounds: int) -> dict[str, dict[str, flo
 
 def summaries(folder: str, number: int = 10_000) -> None:
     """Small summaries to merge: twenty different ones, copied."""
-    from epimeter.scale.files import to_file
-    from epimeter.scale.scan import summarised
+    from epimeter.report.scan import summarised
+    from epimeter.summary_files import to_file
 
     os.makedirs(os.path.join(folder, "summaries"), exist_ok=True)
     for seed in range(20):

@@ -45,15 +45,15 @@ def ten_times(folder):
 
 
 def width_and_cells(folder):
-    from epimeter.scale.reports import reports
-    from epimeter.scale.scan import summarised
+    from epimeter.report.building import reports
+    from epimeter.report.scan import summarised
 
     return reports(summarised(files(folder), WIDTH, cells=True))["ece"].value
 
 
 def off_the_cells(folder):
     from epimeter import scan
-    from epimeter.report.evaluation import HEADLINES
+    from epimeter.passes.selection import HEADLINES
 
     return scan(files(folder), [*HEADLINES, *ON_CELLS])["ece"].value
 
@@ -148,14 +148,14 @@ def torchmetrics(folder):
 
 def decode_pages(folder):
     """Our decoder alone, in one thread a core as in a pass."""
-    from epimeter.scale import parquet
+    from epimeter.sources import parquet
 
     return _decoded(folder, parquet)
 
 
 def decode_pyarrow(folder):
     """pyarrow's decoder alone, the same way."""
-    from epimeter.scale import parquet
+    from epimeter.sources import parquet
 
     os.environ["EPIMETER_PARQUET_PAGES"] = "off"
     return _decoded(folder, parquet)
@@ -171,7 +171,7 @@ def _decoded(folder, parquet):
 
 
 def merging(folder):
-    from epimeter.scale.files import merged_files
+    from epimeter.summary_files import merged_files
 
     return merged_files(sorted(glob.glob(os.path.join(folder, "summaries", "*.epi")))).n_rows
 
@@ -198,7 +198,7 @@ CONTENDERS = {
 
 def parts(rows: int = 1 << 14, rounds: int = 3000) -> dict[str, float]:
     """Nanoseconds a row of each part of the default report, one core, rows in its cache: what each adds to the pass."""
-    from epimeter.scale.plan import Plan
+    from epimeter.passes.plan import Plan
     from epimeter.summaries.row_totals import RowTotals
 
     rng = np.random.default_rng(0)

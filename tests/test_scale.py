@@ -11,12 +11,12 @@ from pyarrow import csv as pa_csv
 from pyarrow import feather
 
 import epimeter
+from epimeter import scan
 from epimeter.errors import InputError, MergeError, ReadError
-from epimeter.scale import scan
-from epimeter.scale.ledger import joined
-from epimeter.scale.piece import Coded, Piece
-from epimeter.scale.plan import Plan, identity
-from epimeter.scale.tally import Tally
+from epimeter.passes.batch import Batch, SliceCodes
+from epimeter.passes.ledger import joined
+from epimeter.passes.plan import Plan, identity
+from epimeter.passes.tally import Tally
 from epimeter.views import view
 from slow_rows import same, slowly
 
@@ -55,12 +55,14 @@ def test_the_loops_of_a_pass_give_the_integers_of_the_recipes(name):
     code = rng.integers(-1, 5, len(p)).astype(np.int32)
     plan = Plan.of(None, {}, kind="event", weighted=False, cells=True)
     whole, cut = Tally(plan, lambda rows: False), Tally(plan, lambda rows: False)
-    whole.add(Piece(true=y, prob=p, kind="event"))
+    whole.add(Batch(true=y, prob=p, kind="event"))
     for part in (slice(0, 17_000), slice(17_000, None)):
-        cut.add(Piece(true=y[part], prob=p[part], kind="event", slices=Coded(code=code[part], values=list("vwxyz"))))
-    shares = cut.ledger().shares
+        cut.add(
+            Batch(true=y[part], prob=p[part], kind="event", slices=SliceCodes(code=code[part], values=list("vwxyz")))
+        )
+    shares = cut.ledger().slices
     for recipe in plan.streaming:
-        assert same(whole.ledger().shares[None].totals[recipe], slowly(recipe, view(y, p))), identity(recipe)
+        assert same(whole.ledger().slices[None].totals[recipe], slowly(recipe, view(y, p))), identity(recipe)
         for number, value in enumerate([*"vwxyz", None]):
             rows = code == (number if value else -1)
             assert same(shares[value].totals[recipe], slowly(recipe, view(y[rows], p[rows]))), (identity(recipe), value)
@@ -344,7 +346,7 @@ def test_ledgers_of_different_rows_do_not_merge():
     for matrix in (False, True):
         tally = Tally(Plan.of(["ece"], {}, kind="classes" if matrix else "event", weighted=False), lambda rows: False)
         prob = np.array([[0.2, 0.8]]) if matrix else np.array([0.8])
-        tally.add(Piece(true=np.array([1], np.uint8), prob=prob, kind="classes" if matrix else "event"))
+        tally.add(Batch(true=np.array([1], np.uint8), prob=prob, kind="classes" if matrix else "event"))
         made.append(tally.ledger())
     with pytest.raises(MergeError, match="different kinds of forecast"):
         joined(made)

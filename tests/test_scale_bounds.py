@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from epimeter import scan
 from epimeter.card import catalogue, find
 from epimeter.metrics.kernel.laplace import kernel_form
+from epimeter.passes.bounds import WITHIN_A_BOUND, bounded
+from epimeter.passes.bounds.cuts import _largest, _least
 from epimeter.report.text import text
-from epimeter.scale import scan
-from epimeter.scale.bounds import WITHIN_A_BOUND, bounded
-from epimeter.scale.bounds.cuts import _largest, _least
 from epimeter.schema import streams
 from epimeter.summaries.cell_totals import CELLS, MIXED, WIDTH
 from epimeter.summaries.cells import Cells

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import epimeter
+from epimeter import scan
 from epimeter.errors import InputError, ReadError
-from epimeter.scale import scan
 
 N = 24_000
 METRICS = ["ece", "nll", "dpe", "smece", "ecce_mad"]

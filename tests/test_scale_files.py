@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import epimeter
+from epimeter import scan
 from epimeter.cli import main
 from epimeter.errors import InputError, MergeError, ReadError
-from epimeter.scale import scan
-from epimeter.scale.files import from_file, merged_files, packed, to_file, unpacked
-from epimeter.scale.reports import reports
-from epimeter.scale.scan import summarised
+from epimeter.report.building import reports
+from epimeter.report.scan import summarised
 from epimeter.summaries.travel import to_bytes
+from epimeter.summary_files import from_file, merged_files, packed, to_file, unpacked
 
 
 def columns(n=2_000, seed=0):
@@ -99,7 +99,7 @@ def test_no_row_is_in_the_file(tmp_path):
     data["confidence"][7] = rare
     to_file(summarised(data), tmp_path / "x.epi")
     assert np.float64(rare).tobytes() not in (tmp_path / "x.epi").read_bytes()
-    assert all(share.kept is None for share in from_file(tmp_path / "x.epi").shares.values())
+    assert all(one.rows is None for one in from_file(tmp_path / "x.epi").slices.values())
 
 
 def test_every_flipped_byte_is_noticed(tmp_path):
@@ -134,7 +134,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 def test_a_recipe_this_version_does_not_know_is_refused(monkeypatch, tmp_path):
     data = packed(summarised(columns(), ["ece"]))
-    import epimeter.scale.files as files
+    import epimeter.summary_files as files
 
     monkeypatch.setattr(files, "identity", lambda recipe: f"older {recipe}")
     files._head.cache_clear()

@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from epimeter.report.passage import summaries
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epimeter.errors import MergeError, ReadError
 from epimeter.metrics import brier_score, ece, nll
 from epimeter.report import evaluate
-from epimeter.report.passage import summaries
 from epimeter.summaries import Bins, ClassBins, MeanOf, MomentBins, Ordered, Rows, fixed, paired
 from epimeter.summaries.sorting import sorted_keys, unpacked
 from epimeter.summaries.travel import from_bytes, to_bytes

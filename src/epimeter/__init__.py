@@ -21,7 +21,7 @@ _HOMES = {
     "find": "epimeter.card",
     "metric": "epimeter.card",
     "read_log": "epimeter.readers.logs",
-    "scan": "epimeter.scale",
+    "scan": "epimeter.report.scan",
 }
 _ROOMS = (
     "metrics",
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.readers.logs import read_log
     from epimeter.report import evaluate
-    from epimeter.scale.scan import scan
+    from epimeter.report.scan import scan
     from epimeter.service.client import Client
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from epimeter.errors import MissingExtraError
-from epimeter.scale.combiner import Accumulator, Combiner
+from epimeter.integrations.combiner import Accumulator, Combiner
 
 try:
     from apache_beam import CombineFn

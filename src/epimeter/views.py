@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class View(ABC):
     def picked(self) -> Floats:
         """Probability given to what came true."""
 
-    def take(self, rows: Any) -> View:
+    def take(self, rows: Any) -> Self:
         """The view of some rows: a slice, an array of indices, or one of flags."""
         return replace(
             self,

@@ -21,7 +21,7 @@ sys.modules["epimeter.core._native"] = made
 import epimeter.metrics.point as point
 from epimeter.core import lib
 from epimeter.core.class_loops import class_bins, top_labels
-from epimeter.scale.plan import Plan
+from epimeter.passes.plan import Plan
 from epimeter.summaries import Bins, FineBins, MomentBins
 from epimeter.summaries.row_totals import RowTotals
 from epimeter.summaries.travel import to_bytes

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from epimeter.errors import InputError
-from epimeter.scale.ledger import MOST_CELLS, joined
-from epimeter.scale.piece import Coded, Piece
-from epimeter.scale.plan import Plan, identity
-from epimeter.scale.tally import Tally
+from epimeter.passes.batch import Batch, SliceCodes
+from epimeter.passes.ledger import MOST_CELLS, joined
+from epimeter.passes.plan import Plan, identity
+from epimeter.passes.tally import Tally
 from epimeter.summaries import row_totals, unusual_rows
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.logarithm import log
@@ -31,12 +31,12 @@ def rows(n=N, seed=0, kind=np.float64):
 
 def tally(p, y, slices=None, made=None, **rest):
     made = made or Tally(plan(**rest), lambda rows: False)
-    made.add(Piece(true=y, prob=p, kind="event", slices=slices, source="x"))
+    made.add(Batch(true=y, prob=p, kind="event", slices=slices, source="x"))
     return made
 
 
 def coded(code, names):
-    return Coded(code=np.asarray(code, np.int32), values=list(names))
+    return SliceCodes(code=np.asarray(code, np.int32), values=list(names))
 
 
 def assert_same(share, y, p, which):
@@ -74,9 +74,9 @@ def test_minus_zero_is_zero_with_slices_and_without(kind):
     p, y = rows(kind=kind)
     p[:600:2], y[:600] = -0.0, np.arange(600) // 2 % 2
     which = plan(cells=True)
-    assert_same(tally(p, y, cells=True).ledger().shares[None], y, p, which)
+    assert_same(tally(p, y, cells=True).ledger().slices[None], y, p, which)
     code = np.arange(N) % 3 - 1
-    shares = tally(p, y, coded(code, "ab"), cells=True).ledger().shares
+    shares = tally(p, y, coded(code, "ab"), cells=True).ledger().slices
     for number, value in ((0, "a"), (1, "b"), (-1, None)):
         assert_same(shares[value], y[code == number], p[code == number], which)
 
@@ -96,9 +96,9 @@ def test_rows_near_nothing_a_half_and_the_ends_have_the_integers_of_the_recipes(
     rng = np.random.default_rng(1)
     p = np.where(rng.random(N) < 0.2, rng.choice(NEAR[name], N), rng.random(N))
     y = (rng.random(N) < 0.5).astype(np.uint8)
-    assert_same(tally(p, y, metrics=metrics).ledger().shares[None], y, p, plan(metrics))
+    assert_same(tally(p, y, metrics=metrics).ledger().slices[None], y, p, plan(metrics))
     code = rng.integers(0, 40, N)
-    shares = tally(p, y, coded(code, range(40)), metrics=metrics).ledger().shares
+    shares = tally(p, y, coded(code, range(40)), metrics=metrics).ledger().slices
     for value in (0, 17):
         assert_same(shares[value], y[code == value], p[code == value], plan(metrics))
 
@@ -115,7 +115,7 @@ def test_a_probability_and_its_rounded_complement_add_up_to_one():
 def test_runs_of_every_length_have_the_integers_of_the_recipes(n):
     p, y = rows()
     code = np.where(np.arange(N) < n, 0, 1)
-    shares = tally(p, y, coded(code, "ab")).ledger().shares
+    shares = tally(p, y, coded(code, "ab")).ledger().slices
     for number, value in enumerate("ab"):
         assert_same(shares[value], y[code == number], p[code == number], plan())
 
@@ -133,8 +133,8 @@ def test_cells_are_the_same_however_they_are_packed(monkeypatch):
         made = Tally(which, lambda rows: False)
         for begin in range(0, 3 * N, 7_001):
             rest = slice(begin, begin + 7_001)
-            made.add(Piece(true=y[rest], prob=p[rest], kind="event"))
-        assert same(made.ledger().shares[None].totals[Cells()], whole)
+            made.add(Batch(true=y[rest], prob=p[rest], kind="event"))
+        assert same(made.ledger().slices[None].totals[Cells()], whole)
 
 
 def test_packed_and_sliced_runs_mix():
@@ -142,15 +142,15 @@ def test_packed_and_sliced_runs_mix():
     made, kept = Tally(which, lambda rows: False), {}
     for seed, slices in enumerate(["a", "b", "a", coded(np.arange(N) % 2, "ab"), "b", coded(np.arange(N) % 2, "bc")]):
         p, y = rows(seed=seed)
-        made.add(Piece(true=y, prob=p, kind="event", slices=slices))
+        made.add(Batch(true=y, prob=p, kind="event", slices=slices))
         for value in "abc":
             mine = np.full(N, slices == value)
-            if isinstance(slices, Coded):
+            if isinstance(slices, SliceCodes):
                 mine = np.array(slices.values)[slices.code] == value
             kept.setdefault(value, []).append((y[mine], p[mine]))
     for value, parts in kept.items():
         y, p = (np.concatenate(column) for column in zip(*parts, strict=True))
-        assert same(made.ledger().shares[value].totals[Cells()], slowly(Cells(), view(y, p))), value
+        assert same(made.ledger().slices[value].totals[Cells()], slowly(Cells(), view(y, p))), value
 
 
 # Workers.
@@ -168,22 +168,22 @@ def two_workers(codes, names, which):
 
 
 def assert_same_ledgers(left, right):
-    assert left.shares.keys() == right.shares.keys()
-    for value in left.shares:
-        assert (left.shares[value].n_rows, left.shares[value].low, left.shares[value].high) == (
-            right.shares[value].n_rows,
-            right.shares[value].low,
-            right.shares[value].high,
+    assert left.slices.keys() == right.slices.keys()
+    for value in left.slices:
+        assert (left.slices[value].n_rows, left.slices[value].low, left.slices[value].high) == (
+            right.slices[value].n_rows,
+            right.slices[value].low,
+            right.slices[value].high,
         )
-        assert left.shares[value].totals.keys() == right.shares[value].totals.keys()
-        for recipe in left.shares[value].totals:
-            assert same(left.shares[value].totals[recipe], right.shares[value].totals[recipe]), identity(recipe)
+        assert left.slices[value].totals.keys() == right.slices[value].totals.keys()
+        for recipe in left.slices[value].totals:
+            assert same(left.slices[value].totals[recipe], right.slices[value].totals[recipe]), identity(recipe)
 
 
 def test_a_slice_that_one_worker_alone_has_seen():
     code = np.arange(N) % 3 - 1
     left, right = two_workers([code, code], ["ab", "bz"], plan(cells=True, by="s"))
-    assert set(left.shares) == {"a", "b", "z", None}
+    assert set(left.slices) == {"a", "b", "z", None}
     assert_same_ledgers(left, right)
 
 
@@ -193,14 +193,14 @@ def test_cells_that_one_worker_has_dropped_are_dropped_by_both(first):
     codes = [np.arange(N) % first, np.arange(N) % second]
     left, right = two_workers(codes, [range(first), range(100, 100 + second)], plan(["ece"], cells=True, by="s"))
     assert_same_ledgers(left, right)
-    assert all(Cells() not in share.totals for share in left.shares.values())
+    assert all(Cells() not in share.totals for share in left.slices.values())
 
 
 def test_cells_are_dropped_where_only_both_workers_together_have_many_slices():
     codes, names = [np.arange(N) % 40] * 2, [range(40), range(100, 140)]
     left, right = two_workers(codes, names, plan(["ece"], cells=True, by="s"))
     assert_same_ledgers(left, right)
-    assert Cells() not in left.shares[0].totals
+    assert Cells() not in left.slices[0].totals
 
 
 def test_a_worker_that_saw_few_rows_joins_one_that_saw_many():
@@ -210,10 +210,10 @@ def test_a_worker_that_saw_few_rows_joins_one_that_saw_many():
     for order in (1, -1):
         made = [tally(p, y, cells=True), tally(few_p, few_y, cells=True)][::order]
         made[0].absorb(made[1])
-        assert_same(made[0].ledger().shares[None], *both, which)
+        assert_same(made[0].ledger().slices[None], *both, which)
     empty = Tally(which, lambda rows: False)
     empty.absorb(tally(p, y, cells=True))
-    assert_same(empty.ledger().shares[None], y, p, which)
+    assert_same(empty.ledger().slices[None], y, p, which)
 
 
 def test_a_ledger_travels_whole_between_machines():
@@ -221,6 +221,6 @@ def test_a_ledger_travels_whole_between_machines():
     code = np.arange(N) % 3
     made = tally(p, y, coded(code, "abc"), cells=True, by="s").ledger()
     back = pickle.loads(pickle.dumps(made))
-    assert type(back.shares["a"].totals) is dict
+    assert type(back.slices["a"].totals) is dict
     assert_same_ledgers(back, made)
     assert_same_ledgers(joined([back, back]), joined([made, made]))

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import epimeter
+from epimeter import scan
 from epimeter.card import find
-from epimeter.report.certainty import spread_recipes
-from epimeter.scale import scan
-from epimeter.scale.files import packed, unpacked
-from epimeter.scale.ledger import joined
-from epimeter.scale.reports import reports
-from epimeter.scale.scan import summarised
+from epimeter.inference.intervals import moment_recipes
+from epimeter.passes.ledger import joined
+from epimeter.report.building import reports
+from epimeter.report.scan import summarised
 from epimeter.summaries.score_moments import MomentsOf
+from epimeter.summary_files import packed, unpacked
 from epimeter.views import Binary, view
 from slow_rows import same
 
@@ -107,4 +107,4 @@ def test_rows_that_all_score_alike_have_an_interval_of_no_width():
 
 def test_every_headline_with_a_mean_asks_for_its_moments():
     plan = [(find(name), find(name).reads, {}) for name in SCORES]
-    assert {recipe.score for recipe in spread_recipes(plan)} == {find(name).reads.score for name in SCORES}
+    assert {recipe.score for recipe in moment_recipes(plan)} == {find(name).reads.score for name in SCORES}

@@ -13,8 +13,8 @@ import epimeter.tensorboard
 import epimeter.wandb
 from epimeter import evaluate, scan
 from epimeter.errors import InputError
-from epimeter.scale import combiner as combining
-from epimeter.scale.combiner import Combiner
+from epimeter.integrations import combiner as combining
+from epimeter.integrations.combiner import Combiner
 
 
 def columns(n_rows=800, seed=0):

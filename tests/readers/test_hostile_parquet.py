@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from epimeter import scan
 from epimeter.core import lib
 from epimeter.core import read as pointer
 from epimeter.core import write as room
 from epimeter.errors import EpimeterError, ReadError
 from epimeter.readers import parquet_pages as pages
 from epimeter.readers import read
-from epimeter.scale import parquet, scan
+from epimeter.sources import parquet
 
 N = 400
 

@@ -7,14 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from epimeter import scan
 from epimeter.core import ffi, lib
 from epimeter.core import read as pointer
 from epimeter.core import write as room
 from epimeter.errors import ReadError
 from epimeter.readers import parquet_pages as pages
-from epimeter.scale import parquet, scan
-from epimeter.scale.files import packed
-from epimeter.scale.scan import summarised
+from epimeter.report.scan import summarised
+from epimeter.sources import parquet
+from epimeter.summary_files import packed
 
 N = 50_000
 

@@ -189,8 +189,8 @@ def test_commands_refuse_a_suffix_they_do_not_know(weighted_file, command, tmp_p
 
 
 def test_a_weighted_summary_draws_its_own_error_and_no_interval_it_cannot_know(weighted_file, tmp_path):
-    from epimeter.scale.files import merged_files
-    from epimeter.scale.reports import reports
+    from epimeter.report.building import reports
+    from epimeter.summary_files import merged_files
 
     assert run("summarise", weighted_file, "-o", tmp_path / "s.epi") == 0
     report = reports(merged_files([str(tmp_path / "s.epi")]))

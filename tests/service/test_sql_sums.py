@@ -14,9 +14,9 @@ import pytest
 
 from epimeter import scan
 from epimeter.errors import InputError, ReadError
-from epimeter.scale.reports import reports
-from epimeter.scale.sums import from_sums, sums_files
-from epimeter.scale.sums_query import DIALECTS, query
+from epimeter.report.building import reports
+from epimeter.sources.sums import from_sums, sums_files
+from epimeter.sources.sums_query import DIALECTS, query
 
 COLUMNS = {"confidence": "said", "outcome": "came true"}
 

@@ -15,11 +15,11 @@ from trust_ground import AT, DAY
 from epimeter.cli import main
 from epimeter.errors import InputError, MergeError, ReadError, VerificationError
 from epimeter.readers import read
-from epimeter.scale.files import from_file, merged_files, packed, to_file, unpacked
-from epimeter.scale.scan import summarised
+from epimeter.report.scan import summarised
 from epimeter.standards.ers_sums import MOST_CLASSES, ErsTotals
 from epimeter.standards.resampling import Sorted, _influence, width_index
 from epimeter.summaries.travel import to_bytes
+from epimeter.summary_files import from_file, merged_files, packed, to_file, unpacked
 from epimeter.trust.assessing import assess, assess_evidence
 from epimeter.trust.certificate import from_sums
 from epimeter.trust.disclosure import check_disclosure, disclose, parts_digest, record_columns

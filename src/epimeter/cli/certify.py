@@ -44,24 +44,25 @@ def subject_options(command: Any) -> Any:
 
 def is_summary(file: str) -> bool:
     """Whether a file is a summary."""
-    from epimeter.scale.files import SUFFIX
+    from epimeter.summary_files import SUFFIX
 
     return file.endswith(SUFFIX)
 
 
 def evidence_in(files: Sequence[str]) -> Evidence:
     """The evidence that summaries carry."""
-    from epimeter.scale.files import matching, merged_files
+    from epimeter.sources.paths import matching
+    from epimeter.summary_files import merged_files
+    from epimeter.trust.evidence import Evidence
 
-    paths = matching(files)
-    found = merged_files(paths).evidence
-    if found is None:
+    evidence = merged_files(matching(files)).evidence
+    if not isinstance(evidence, Evidence):
         raise InputError(
             f"{', '.join(files)[:200]} must carry the evidence for a certificate, and does not. Make it with epimeter summarise "
             "--evidence where the records are",
             field="source",
         )
-    return found
+    return evidence
 
 
 def assessed(

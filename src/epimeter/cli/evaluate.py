@@ -217,7 +217,7 @@ def crossed_rows(
 
 def _with_required(names: Any, wanted: list[Requirement]) -> Any:
     """The metrics asked for, and those that a requirement needs."""
-    from epimeter.report.evaluation import HEADLINES
+    from epimeter.passes.selection import HEADLINES
 
     required = [requirement[0] for requirement in wanted]
     if names is None:
@@ -231,8 +231,8 @@ LOG_HEADLINES = ("accuracy", "auroc", "aurc")
 
 def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty: Certainty | None = None) -> Report:
     """Measure a table, and say in a refusal where in the file the fault is."""
+    from epimeter.passes.selection import HEADLINES
     from epimeter.report import evaluate as measure
-    from epimeter.report.evaluation import HEADLINES
 
     if names is None and table.confidence_source is not None:
         names = [*HEADLINES, *LOG_HEADLINES]

@@ -11,7 +11,8 @@ import click
 @click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where the merged summary goes.")
 def merge(files: tuple[str, ...], output: str) -> None:
     """Merge summaries: the same bits as if all their rows had been summarised at once."""
-    from epimeter.scale.files import matching, merged_files, to_file
+    from epimeter.sources.paths import matching
+    from epimeter.summary_files import merged_files, to_file
 
     paths = matching(files)
     ledger = merged_files(paths, lambda lost: click.echo(f"epimeter: mind: {lost}", err=True))

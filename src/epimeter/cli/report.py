@@ -26,9 +26,10 @@ def report(
 ) -> None:
     """Print the report of one summary, or of several merged; or of sums that a database made."""
     from epimeter.cli.sliced import chosen, rendered
-    from epimeter.scale.files import matching, merged_files
-    from epimeter.scale.reports import reports
-    from epimeter.scale.sums import sums_files
+    from epimeter.report.building import reports
+    from epimeter.sources.paths import matching
+    from epimeter.sources.sums import sums_files
+    from epimeter.summary_files import merged_files
 
     spare(output, *files)
     form = asked_form(output, as_json)

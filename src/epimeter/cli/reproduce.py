@@ -73,8 +73,8 @@ def _evidence(
     body: Mapping[str, Any], data: tuple[str, ...], choice: Choice, format: str | None, assume_utc: bool
 ) -> Evidence:
     """The evidence of the summaries, or of the files behind them."""
-    from epimeter.scale.evidence import gathered
     from epimeter.trust.canonical import from_moment
+    from epimeter.trust.evidence_files import gathered
 
     summaries = [file for file in data if is_summary(file)]
     if summaries and len(summaries) < len(data):

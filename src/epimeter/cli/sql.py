@@ -27,6 +27,6 @@ def sql(dialect: str, table: str, confidence: str, outcome: str, kind: str, by: 
 
     The report has the bits of one made from the rows. Export all columns as they are: most are whole numbers, as text.
     """
-    from epimeter.scale.sums_query import query
+    from epimeter.sources.sums_query import query
 
     click.echo(query(dialect, table, confidence=confidence, outcome=outcome, kind=kind, by=by) + ";")

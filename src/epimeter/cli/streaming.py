@@ -58,8 +58,8 @@ def streaming_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def streams(files: list[str], asked: Streaming) -> bool:
     """Whether files go through a pass: several, a pattern, a folder, a query, a large one, or an option that asks."""
-    from epimeter.scale.paths import several
-    from epimeter.scale.routes import SQL
+    from epimeter.sources.paths import several
+    from epimeter.sources.routes import SQL
 
     if asked.asked or len(files) > 1 or several(files[0]) or SQL.match(files[0]):
         return True
@@ -77,8 +77,8 @@ def passed(
 ) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
     from epimeter.cli.sliced import chosen
-    from epimeter.scale import scan
-    from epimeter.scale.plan import ROW_LIMIT
+    from epimeter.passes.plan import ROW_LIMIT
+    from epimeter.report.scan import scan
 
     bars: list[Progress] = []
 

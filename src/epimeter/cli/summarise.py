@@ -59,8 +59,8 @@ def summarise(
     With --evidence an issuer can certify from the summary, and the records stay where they are; every FILE is a part of its
     own, and epimeter reproduce compares them again later.
     """
-    from epimeter.scale.files import to_file
-    from epimeter.scale.scan import summarised
+    from epimeter.report.scan import summarised
+    from epimeter.summary_files import to_file
 
     spare(output, *files)
     if evidence and skip_damaged:
@@ -97,7 +97,7 @@ def summarise(
         for bar in bars:
             bar.close()
     if evidence:
-        from epimeter.scale.evidence import gathered
+        from epimeter.trust.evidence_files import gathered
 
         bar = Progress(ledger.n_rows)
         try:

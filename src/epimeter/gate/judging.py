@@ -211,9 +211,9 @@ def _against_summary(
     one: Requirement, rows: Table, path: Path, level: float, name: str | None, sign: int
 ) -> tuple[float, Interval | None]:
     """Against a summary, whose rows are gone: two intervals into one of the difference (Zou and Donner 2008)."""
+    from epimeter.report.building import reports
     from epimeter.report.measurement import Report
-    from epimeter.scale.files import merged_files
-    from epimeter.scale.reports import reports
+    from epimeter.summary_files import merged_files
 
     found = reports(merged_files([str(path)]), level=level)
     if name is not None or not isinstance(found, Report):

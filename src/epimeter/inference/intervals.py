@@ -12,7 +12,7 @@ How well each covers is measured by benchmarks/coverage.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -175,11 +175,21 @@ def interval_for(
     return how.of(metric, recipe, recipe.finish(recipe.summarise(view)), view, rest, evidence_of(view, groups))
 
 
-def refuse_without_value(metric: Metric[Any]) -> None:
-    """Refuse what has no value in the population."""
+def _no_population_value(metric: Metric[Any]) -> str | None:
     what = NO_POPULATION_VALUE.get(metric.name)
     if what is None and (metric.card.family in ("test", "recalibration") or metric.name == "brownian_tail"):
         what = "the answer of a test or the parameter of a map"
+    return what
+
+
+def has_population_value(metric: Metric[Any]) -> bool:
+    """Whether it estimates a property of the population, so that an interval can be for it."""
+    return _no_population_value(metric) is None
+
+
+def refuse_without_value(metric: Metric[Any]) -> None:
+    """Refuse what has no value in the population."""
+    what = _no_population_value(metric)
     if what is not None:
         raise UndefinedMetricError(f"{metric.name} has no interval: it is {what}, not a property of the population")
 
@@ -280,6 +290,12 @@ def moments_for(metric: Metric[Any], recipe: Recipe) -> MomentsOf | None:
     if type(recipe) is MeanOf or (metric.name in SMOOTH_SUMS and isinstance(recipe, SumsOf) and not recipe.by_label):
         return MomentsOf.of_recipe(recipe)
     return None
+
+
+def moment_recipes(entries: Iterable[tuple[Metric[Any], Recipe, Mapping[str, Any]]]) -> list[Recipe]:
+    """What a pass must gather besides, so that the intervals of metrics cost no further one."""
+    wanted = [moments_for(metric, recipe) for metric, recipe, _ in entries if has_population_value(metric)]
+    return list(dict.fromkeys(recipe for recipe in wanted if recipe is not None))
 
 
 def _spread(

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError, ReadError
 from epimeter.monitor.window import Arrivals, Place, Unit, day_in, named, of_groups, of_totals, starts
+from epimeter.passes.plan import DIAGRAM
 from epimeter.readers import Table, arrivals
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import clean, shown
-from epimeter.scale.files import from_file
-from epimeter.scale.paths import Place as File
-from epimeter.scale.paths import places
-from epimeter.scale.plan import DIAGRAM
+from epimeter.sources.paths import Place as File
+from epimeter.sources.paths import places
 from epimeter.summaries import BinTotals
 from epimeter.summaries.fixed import Fixed
+from epimeter.summary_files import from_file
 from epimeter.views import view
 
 MOST_SLICES = 1000
@@ -115,7 +115,7 @@ def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[File], list[
 
 
 def _known(file: Path) -> bool:
-    from epimeter.scale.paths import SUFFIXES
+    from epimeter.sources.paths import SUFFIXES
 
     return not file.name.startswith((".", "_")) and file.suffix.lower().lstrip(".") in SUFFIXES
 
@@ -297,7 +297,7 @@ def _summary(file: File, ask: Ask) -> Arrivals:
         raise ReadError(f"a monitor counts rows; {file.name} is a summary of weighted rows", field="weight")
     part = Arrivals(kind=ledger.plan.kind)
     by = ledger.plan.by
-    days = {} if by is None else {value: day_in(str(value), ask.unit) for value in ledger.shares}
+    days = {} if by is None else {value: day_in(str(value), ask.unit) for value in ledger.slices}
     dated = bool(days) and all(day is not None for day in days.values())
     said = ask.day or _said_day(file, ask.unit)
     if not dated and said is None:
@@ -307,7 +307,7 @@ def _summary(file: File, ask: Ask) -> Arrivals:
             field="source",
         )
     system = ask.name if ask.system is None else str(file.folders.get(ask.system, ask.name))
-    for value, share in ledger.shares.items():
+    for value, share in ledger.slices.items():
         totals: Any = share.totals.get(DIAGRAM)
         if not isinstance(totals, BinTotals) or not isinstance(totals.prob, Fixed):
             raise ReadError(

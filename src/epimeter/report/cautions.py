@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from epimeter.card import find
+from epimeter.passes.ledger import SliceTotals
 from epimeter.report.measurement import Measurement
 from epimeter.results import BinTable
 from epimeter.views import View
@@ -25,25 +26,33 @@ def recalibrated(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"the predictions were recalibrated after the model made them; column {column} says by which map",)
 
 
-def cautions(view: View, table: BinTable, made: Iterable[Measurement]) -> tuple[str, ...]:
-    """One sentence each, the gravest first."""
-    event = view.event
-    found = []
-    if view.n_rows < FEW_ROWS:
-        found.append(f"only {view.n_rows:,} rows: binned errors are biased upwards and intervals are wide")
+def damaged(skipped: Sequence[str]) -> tuple[str, ...]:
+    """A sentence where parts of the source were left out."""
+    if not skipped:
+        return ()
+    some = "; ".join(skipped[:3])
+    more = f" and {len(skipped) - 3} more" if len(skipped) > 3 else ""
+    return (f"{len(skipped)} damaged part{'s were' if len(skipped) > 1 else ' was'} left out: {some}{more}",)
+
+
+def cautions(totals: SliceTotals, rows: View | None, table: BinTable, lines: Iterable[Measurement]) -> tuple[str, ...]:
+    """One sentence each, the gravest first; `rows` is None where they are gone."""
+    sentences = []
+    if totals.n_rows < FEW_ROWS:
+        sentences.append(f"only {totals.n_rows:,} rows: binned errors are biased upwards and intervals are wide")
     outcomes = table.frequency[table.count > 0]
     if (outcomes == outcomes[0]).all() and outcomes[0] in (0.0, 1.0):
-        seen = "came true" if event.true[0] else "came out false"
-        found.append(f"one class only: every row {seen}, so nothing is known about the other outcome")
-    if (table.count > 0).sum() == 1 and event.prob.min() == event.prob.max():
-        found.append(f"one constant confidence, {float(event.prob[0]):.6g}: it tells rows apart by nothing")
+        seen = "came true" if outcomes[0] else "came out false"
+        sentences.append(f"one class only: every row {seen}, so nothing is known about the other outcome")
+    if totals.low == totals.high:
+        sentences.append(f"one constant confidence, {totals.low:.6g}: it tells rows apart by nothing")
     empty = int((table.count == 0).sum())
     if empty:
-        found.append(f"{empty} of {len(table.count)} equal-width bins are empty")
+        sentences.append(f"{empty} of {len(table.count)} equal-width bins are empty")
     thin = int(((table.count > 0) & (table.count < FEW_IN_BIN)).sum())
     if thin:
-        found.append(f"{thin} of {len(table.count)} equal-width bins hold fewer than {FEW_IN_BIN} rows")
-    names = [line.metric for line in made if find(line.metric).card.order == "ties"]
-    if names and view.tied:
-        found.append(f"{', '.join(names)} depends on the order of rows with equal predictions, and there are some")
-    return tuple(found)
+        sentences.append(f"{thin} of {len(table.count)} equal-width bins hold fewer than {FEW_IN_BIN} rows")
+    names = [line.metric for line in lines if find(line.metric).card.order == "ties"]
+    if names and rows is not None and rows.tied:
+        sentences.append(f"{', '.join(names)} depends on the order of rows with equal predictions, and there are some")
+    return tuple(sentences)

@@ -12,25 +12,27 @@ from typing import Any, Literal
 import numpy as np
 
 from epimeter.card import Metric
-from epimeter.errors import EpimeterError, InputError
+from epimeter.errors import InputError
 from epimeter.inference.intervals import (
     FEW_UNITS,
     OPTIONS,
     OWN_INTERVAL,
     evidence_of,
+    has_population_value,
     known_interval,
     moments_for,
-    refuse_without_value,
     shared_intervals,
 )
 from epimeter.inference.spread import Evidence
+from epimeter.passes.ledger import SliceTotals
+from epimeter.passes.selection import Entry
 from epimeter.report.measurement import Measurement
 from epimeter.results import Interval
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.score_moments import ScoreMoments
 from epimeter.views import View
 
 Intervals = Literal["asymptotic", "bootstrap"]
-Plan = Sequence[tuple[Metric[Any], Recipe, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -51,29 +53,30 @@ class Wanted:
             OPTIONS[name].refuse("evaluate", getattr(self, name))
 
 
-def evidence(given: View) -> tuple[Evidence, tuple[str, ...]]:
-    """What the rows are worth, and a sentence where the groups cannot be taken for independent units."""
-    groups = given.columns.get("groups")
+def evidence(totals: SliceTotals, rows: View | None, weighted: bool) -> tuple[Evidence, tuple[str, ...]]:
+    """What the rows are worth, and a sentence where the groups cannot be taken for independent units.
+
+    `rows` is None where they are gone: then the totals say how much their weights vary, and without moments nothing does.
+    """
+    if rows is None:
+        moments = next((total for total in totals.totals.values() if isinstance(total, ScoreMoments)), None)
+        kish = None if not weighted else 0.0 if moments is None else moments.effective
+        return Evidence(None, None, totals.n_rows, kish=kish), ()
+    groups = rows.columns.get("groups")
     if groups is None or groups.ndim != 1:
-        return Evidence(given.weight, None, given.n_rows), ()
+        return Evidence(rows.weight, None, rows.n_rows), ()
     number = len(np.unique(groups))
     if number < FEW_UNITS:
         sentence = (
             f"{number} group{'s are' if number != 1 else ' is'} too few to be independent units: intervals count rows"
         )
-        return Evidence(given.weight, None, given.n_rows), (sentence,)
-    return evidence_of(given, groups), ()
-
-
-def spread_recipes(plan: Plan) -> list[Recipe]:
-    """What a pass must gather besides, so that the intervals cost no further one."""
-    wanted = [moments_for(metric, recipe) for metric, recipe, _ in plan if _has_value(metric)]
-    return list(dict.fromkeys(recipe for recipe in wanted if recipe is not None))
+        return Evidence(rows.weight, None, rows.n_rows), (sentence,)
+    return evidence_of(rows, groups), ()
 
 
 def surrounded(
     made: Sequence[Measurement],
-    plan: Plan,
+    entries: Sequence[Entry],
     finished: Mapping[Recipe, Any],
     totals: Mapping[Recipe, Any],
     given: View | None,
@@ -84,21 +87,21 @@ def surrounded(
 
     `given` is None where the rows are gone: then the totals say all that is known.
     """
-    able = {m.metric: m.value for m, (metric, _, _) in zip(made, plan, strict=True) if _has_value(metric)}
+    able = {m.metric: m.value for m, (metric, _, _) in zip(made, entries, strict=True) if has_population_value(metric)}
     again = wanted.kind == "bootstrap"
     found: dict[str, Interval | None] = {}
     if again and given is not None:
-        some = [e for e in plan if able.get(e[0].name) is not None and e[0].name not in OWN_INTERVAL]
+        some = [e for e in entries if able.get(e[0].name) is not None and e[0].name not in OWN_INTERVAL]
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
         drawn = shared_intervals(given, some, values, worth, wanted.level, wanted.draws, wanted.seed)
         found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
-    for entry in plan:
+    for entry in entries:
         name = entry[0].name
         if able.get(name) is not None and (not again or name in OWN_INTERVAL):
             found[name] = _known(entry, finished, totals, given, worth, wanted.level)
     return [
         dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], worth))
-        for m, entry in zip(made, plan, strict=True)
+        for m, entry in zip(made, entries, strict=True)
     ]
 
 
@@ -116,7 +119,7 @@ def _why_not(
         return "a test"
     if worth.units < 2:
         return "one unit"
-    return "none known" if _has_value(metric) else "no population"
+    return "none known" if has_population_value(metric) else "no population"
 
 
 def biased(made: Sequence[Measurement]) -> tuple[str, ...]:
@@ -130,16 +133,8 @@ def biased(made: Sequence[Measurement]) -> tuple[str, ...]:
     )
 
 
-def _has_value(metric: Metric[Any]) -> bool:
-    try:
-        refuse_without_value(metric)
-    except EpimeterError:
-        return False
-    return True
-
-
 def _known(
-    entry: tuple[Metric[Any], Recipe, Mapping[str, Any]],
+    entry: Entry,
     finished: Mapping[Recipe, Any],
     totals: Mapping[Recipe, Any],
     given: View | None,

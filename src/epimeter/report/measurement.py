@@ -15,7 +15,7 @@ from epimeter.kinds import WORDING, Kind
 from epimeter.results import BinTable, Interval, plain
 
 if TYPE_CHECKING:
-    from epimeter.report.kept import Kept
+    from epimeter.report.figure_rows import FigureRows
     from epimeter.report.verdict import Verdict
 
 __all__ = ["Interval", "Measurement", "Report"]
@@ -130,7 +130,7 @@ class Report(Held, Mapping[str, Measurement]):
     source: Mapping[str, Any] = field(default_factory=dict)
     """Where the rows came from, and which column served as what."""
     version: str = ""
-    rows: Kept | None = field(default=None, compare=False)
+    rows: FigureRows | None = field(default=None, compare=False)
     """The rows behind it, for figures that are drawn later; None where they are gone."""
 
     def __iter__(self) -> Iterator[str]:
@@ -174,7 +174,7 @@ class Report(Held, Mapping[str, Measurement]):
         ax
             Axes to draw on, instead of a page of its own.
         """
-        from epimeter.report.kept import reliability_of
+        from epimeter.report.figure_rows import reliability_of
 
         return reliability_of(self, ax)
 

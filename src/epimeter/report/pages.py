@@ -10,7 +10,7 @@ from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.kinds import WORDING
 from epimeter.report import figures
 from epimeter.report.curves import Curves, Reliability
-from epimeter.report.kept import curves_of
+from epimeter.report.figure_rows import curves_of
 from epimeter.report.measurement import Report
 from epimeter.report.text import READS, first_lines, parts, shown
 

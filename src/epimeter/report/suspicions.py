@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from epimeter.kinds import Kind
+from epimeter.results import BinTable
 from epimeter.views import Binary, View
 
 FEW = 30
@@ -33,42 +35,68 @@ def suspicions(view: View) -> tuple[Suspicion, ...]:
     """What the rows look like besides what they were said to be."""
     if view.n_rows < FEW:
         return ()
-    return tuple(_event(view) if isinstance(view, Binary) else _classes(view))
-
-
-def _event(view: Binary) -> Iterator[Suspicion]:
+    accuracy = float(view.answer.true.mean())
+    if not isinstance(view, Binary):
+        commonest = float(np.bincount(view.true, minlength=view.n_classes).max()) / view.n_rows
+        return tuple(
+            _guessing(accuracy, commonest, view.n_rows, view.n_classes, "columns in another order than the labels?")
+        )
     prob = view.prob
-    least, most = float(prob.min()), float(prob.max())
-    if bool(np.isin(prob[: 1 << 12], (0, 1)).all()) and bool(np.isin(prob, (0, 1)).all()) and least < most:
-        what = "probabilities" if view.kind == "event" else "confidences"
+    only_ends = bool(np.isin(prob[: 1 << 12], (0, 1)).all()) and bool(np.isin(prob, (0, 1)).all())
+    return tuple(
+        _stated(
+            view.kind, view.n_rows, float(prob.min()), float(prob.max()), only_ends, float(view.true.mean()), accuracy
+        )
+    )
+
+
+def suspicions_of_bins(kind: Kind, table: BinTable, low: float, high: float) -> tuple[Suspicion, ...]:
+    """The same where the rows are gone: of ten bins of one probability a row without weights, and its extremes."""
+    n_rows = int(table.count.sum())
+    if n_rows < FEW:
+        return ()
+    filled = table.count > 0
+    stated = np.where(filled, table.confidence, 0.0)[filled]
+    seen = np.where(filled, table.frequency * table.count, 0.0)
+    half = len(table.count) // 2  # from here on outcome 1 is the likelier one: an edge lies on 0.5
+    right = float(seen[half:].sum() + (table.count - seen)[:half].sum())
+    return tuple(
+        _stated(
+            kind,
+            n_rows,
+            low,
+            high,
+            bool(np.isin(stated, (0, 1)).all()),
+            float(seen.sum()) / n_rows,
+            right / n_rows,
+        )
+    )
+
+
+def _stated(
+    kind: Kind, n_rows: int, least: float, most: float, only_ends: bool, base_rate: float, accuracy: float
+) -> Iterator[Suspicion]:
+    """Suspicions on one number a row."""
+    if only_ends and least < most:
+        what = "probabilities" if kind == "event" else "confidences"
         yield Suspicion(f"only 0 and 1 are stated: predictions instead of {what}?", True)
-    if view.kind == "answer":
+    if kind == "answer" or not 0 < base_rate < 1:
         return
-    both = 0 < int(view.true.sum()) < view.n_rows
-    if least >= 0.5 and both and least < most:
+    if least >= 0.5 and least < most:
         yield Suspicion(
             "every probability of outcome 1 is at least 0.5: was the confidence in the answer passed? Say --kind answer with a "
             "column of the prediction, or of right and wrong",
             True,
         )
-    if both:
-        yield from _worse_than_guessing(
-            view, max(float(view.true.mean()), 1 - float(view.true.mean())), "1 - p passed?"
-        )
+    yield from _guessing(accuracy, max(base_rate, 1 - base_rate), n_rows, 2, "1 - p passed?")
 
 
-def _classes(view: View) -> Iterator[Suspicion]:
-    share = float(np.bincount(view.true, minlength=view.n_classes).max()) / view.n_rows
-    if share < 1:
-        yield from _worse_than_guessing(view, share, "columns in another order than the labels?")
-
-
-def _worse_than_guessing(view: View, commonest: float, guess: str) -> Iterator[Suspicion]:
-    accuracy = float(view.answer.true.mean())
-    error = math.sqrt(max(accuracy * (1 - accuracy), 1e-9) / view.n_rows)
-    if accuracy < commonest - SURE * error:
-        upside_down = view.n_classes == 2 and accuracy < 0.5 - SURE * error
-        why = f": {guess}" if upside_down or view.n_classes > 2 else ""
+def _guessing(accuracy: float, commonest: float, n_rows: int, n_classes: int, guess: str) -> Iterator[Suspicion]:
+    """Answers that are worse than always saying the commonest class."""
+    error = math.sqrt(max(accuracy * (1 - accuracy), 1e-9) / n_rows)
+    if commonest < 1 and accuracy < commonest - SURE * error:
+        upside_down = n_classes == 2 and accuracy < 0.5 - SURE * error
+        why = f": {guess}" if upside_down or n_classes > 2 else ""
         yield Suspicion(
             f"{accuracy:.1%} of the answers are right, fewer than by always saying the commonest class ({commonest:.1%}){why}",
             upside_down,

@@ -25,16 +25,15 @@ from scipy.special import ndtri
 from epimeter.card import find
 from epimeter.errors import EpimeterError
 from epimeter.kinds import WORDING, Kind
+from epimeter.passes.plan import VERDICT_TESTS, VERDICT_TOTALS
 from epimeter.report.measurement import Measurement
 from epimeter.results import plain
-from epimeter.summaries import MomentBins, MomentTotals
+from epimeter.summaries import MomentTotals
 
 ALPHA = 0.05
 """Level of the verdict: so often is a calibrated system refuted."""
-TOTALS = MomentBins(15)
-"""The totals behind it."""
 Z95 = float(ndtri(0.975))
-TESTS = {"l2_ece_ci": "over 15 bins", "spiegelhalter_z": "Spiegelhalter's test"}
+TEST_NAMES = dict(zip(VERDICT_TESTS, ("over 15 bins", "Spiegelhalter's test"), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def verdict(kind: Kind, totals: MomentTotals, made: Sequence[Measurement], p_val
     Parameters
     ----------
     totals
-        The finished totals of `TOTALS`.
+        The finished totals of `VERDICT_TOTALS`.
     made
         The report's lines; ECE and CORP are read off them where they are there.
     p_values
@@ -116,12 +115,12 @@ def verdict(kind: Kind, totals: MomentTotals, made: Sequence[Measurement], p_val
     )
 
 
-def p_values_of(finished: Mapping[Any, Any], n_rows: int) -> dict[str, float]:
+def p_values_of(finished: Mapping[Any, Any]) -> dict[str, float]:
     """The p-values of the verdict's tests, from summaries that are at hand."""
     found = {}
-    for name in TESTS:
+    for name in VERDICT_TESTS:
         metric = find(name)
-        recipe = TOTALS if name == "l2_ece_ci" else metric.reads
+        recipe = VERDICT_TOTALS if name == "l2_ece_ci" else metric.reads
         if recipe not in finished:
             continue
         try:
@@ -137,7 +136,7 @@ def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_row
     if test is None or p_value is None:
         return "Whether it is calibrated cannot be tested on these data."
     shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
-    by = f"{TESTS[test]}, {shown}, N = {n_rows:,}"
+    by = f"{TEST_NAMES[test]}, {shown}, N = {n_rows:,}"
     if refuted:
         return f"Calibration is refuted ({by})."
     could = "" if hidden is None else f"; an error (ECE) of up to {hidden:.3f} could still hide"

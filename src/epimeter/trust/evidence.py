@@ -52,6 +52,15 @@ class Evidence:
             )
 
     @property
+    def n_rows(self) -> int:
+        """Records that it is about."""
+        return self.totals.sums.n_rows
+
+    def with_parts(self, others: Sequence[Evidence]) -> Evidence:
+        """The evidence of these records and of all others; the same records twice are refused."""
+        return merged([self, *others])
+
+    @property
     def dataset_digest(self) -> str:
         """The digest of all data, as it stands in a certificate."""
         digests = [Root(root=part.digest, n_rows=part.n_rows) for part in self.parts]

@@ -36,19 +36,19 @@ class Ranking:
     def of(cls, view: Binary, limit: int) -> Ranking:
         """The rows that can be among the first `limit` and those as sure as the last of them, ranked."""
         if view.weight is not None:
-            view = view.take(view.weight > 0)  # type: ignore[assignment]
+            view = view.take(view.weight > 0)
             assert view.weight is not None
             order = np.lexsort((view.weight, -view.prob.astype(np.float64)))
             return cls(view, view.prob[order].astype(np.float64), np.cumsum(view.weight[order]))
         n = view.n_rows
         if limit < n:  # no need to rank the rows below the last place
-            view = view.take(view.prob >= np.partition(view.prob, n - limit)[n - limit])  # type: ignore[assignment]
+            view = view.take(view.prob >= np.partition(view.prob, n - limit)[n - limit])
         return cls(view, -np.sort(-view.prob.astype(np.float64)), np.arange(1.0, view.n_rows + 1))
 
     def first(self, k: float) -> Binary:
         """The first k rows and all that are as sure as the k-th, in their original order."""
         last = self.prob[np.searchsorted(self.weight, k * (1 - ROUNDING))]
-        return self.view.take(self.view.prob >= last)  # type: ignore[return-value]
+        return self.view.take(self.view.prob >= last)
 
     def error(self, k: float, bins: int | None, binning: Cut) -> float:
         """ECE@k."""

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ledger into reports: the one builder, wherever the rows came from.
+
+Where the rows are still at hand they are asked for what no total tells (which rows make a score infinite, which predictions
+are equal, figures); everything else comes from the totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import epimeter
+from epimeter.errors import InputError, ReadError
+from epimeter.passes.ledger import Ledger, SliceTotals
+from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
+from epimeter.passes.selection import Entry
+from epimeter.report.cautions import cautions, damaged, recalibrated
+from epimeter.report.certainty import Wanted, biased, evidence, surrounded
+from epimeter.report.figure_rows import FigureRows, diagram_of
+from epimeter.report.measurement import Measurement, Report
+from epimeter.report.measuring import explained, infinite, measured
+from epimeter.report.slices import Reports
+from epimeter.report.suspicions import suspicions, suspicions_of_bins
+from epimeter.report.verdict import Verdict, p_values_of, verdict
+from epimeter.results import BinTable, bin_table
+from epimeter.summaries.bins import Bins
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import View
+
+
+def reports(ledger: Ledger, *, intervals: str | None = "asymptotic", level: float = 0.95) -> Report | Reports:
+    """The report of all rows, or one a slice; `intervals` and `level` as `evaluate` has them."""
+    if intervals == "bootstrap":
+        raise InputError(
+            "intervals of a pass are asymptotic: rows that are gone cannot be drawn again", field="intervals"
+        )
+    wanted = None if intervals is None else Wanted(intervals, level, 1000, 0)  # type: ignore[arg-type]
+    if not ledger.n_rows:
+        raise ReadError(_nothing(ledger))
+    if ledger.plan.by is None:
+        return report(ledger, None, wanted)
+    return Reports(sorted(ledger.slices, key=_place), lambda value: report(ledger, value, wanted))
+
+
+def _nothing(ledger: Ledger) -> str:
+    """Why there is nothing to measure."""
+    name = ledger.source.get("name", "the source")
+    if ledger.skipped:
+        return f"no row of {name} could be read; all of it is damaged: {ledger.skipped[0]}"
+    if ledger.unlabelled:
+        return f"outcomes must be known for at least one row; all {ledger.unlabelled:,} of {name} are missing"
+    return f"{name} has columns but no rows"
+
+
+def _place(value: Any) -> tuple[int, str, Any]:
+    """Slices in order: numbers by size, words by letters, the missing one last."""
+    if value is None:
+        return 2, "", 0
+    return (0, "", value) if isinstance(value, int | float) else (1, type(value).__name__, str(value))
+
+
+def report(
+    ledger: Ledger, value: Any = None, wanted: Wanted | None = None, each: Callable[[str], None] | None = None
+) -> Report:
+    """The report of one slice.
+
+    Parameters
+    ----------
+    wanted
+        Which intervals it shall have; None: none.
+    each
+        Called with the name of every metric that is done.
+    """
+    totals, plan = ledger.slices[value], ledger.plan
+    rows = None if totals.rows is None else totals.rows.view()
+    finished: dict[Recipe, Any] = {}
+    left_out = dict(plan.left_out)
+    entries: dict[str, Entry] = {}
+    lines: list[Measurement] = []
+    for entry in plan.entries:
+        try:
+            line = measured(entry, ledger, totals, rows, finished)
+        except InputError as refusal:
+            if plan.names != "all":
+                raise
+            line = str(refusal)
+        name = entry[0].name
+        if isinstance(line, str):
+            left_out[name] = line
+        else:
+            lines.append(explained(line, rows, finished.get(entry[1])))
+            entries[name] = entry
+        if each is not None:
+            each(name)
+    worth, few_groups = evidence(totals, rows, plan.weighted)
+    if wanted is not None:
+        exact = [line for line in lines if line.exact]
+        known = surrounded(
+            exact, [entries[line.metric] for line in exact], finished, totals.totals, rows, worth, wanted
+        )
+        with_interval = {line.metric: line for line in known}
+        lines = [with_interval.get(line.metric, line) for line in lines]
+    event = totals.totals[DIAGRAM]
+    table = bin_table(event)
+    assert table is not None
+    source = _source(ledger, value)
+    asked = diagram_of(plan.choices)
+    return Report(
+        n_rows=totals.n_rows,
+        n_classes=ledger.n_classes,
+        kind=plan.kind,
+        base_rate=float(event.true.sum().floats() / event.n),
+        mean_confidence=float(event.prob.sum().floats() / event.n),
+        measurements=tuple(lines),
+        left_out=left_out,
+        verdict=_verdict(plan, totals, lines, finished),
+        cautions=(
+            *_suspicions(plan, totals, rows, table),
+            *recalibrated(source),
+            *cautions(totals, rows, table, lines),
+            *few_groups,
+            *biased(lines),
+            *infinite(lines),
+            *damaged(ledger.skipped),
+        ),
+        n_units=worth.units,
+        bins=_diagram(asked, finished, rows) or table,
+        rows=None if rows is None else FigureRows(rows, asked),
+        source=source,
+        version=epimeter.__version__,
+    )
+
+
+def _suspicions(plan: Plan, totals: SliceTotals, rows: View | None, table: BinTable) -> tuple[str, ...]:
+    if rows is not None:
+        return tuple(one.sentence for one in suspicions(rows))
+    if plan.weighted or plan.matrix:  # the bins then do not say how many answers were right, or how common a class is
+        return ()
+    return tuple(one.sentence for one in suspicions_of_bins(plan.kind, table, totals.low, totals.high))
+
+
+def _verdict(plan: Plan, totals: SliceTotals, lines: list[Measurement], finished: dict[Recipe, Any]) -> Verdict | None:
+    """The verdict from the totals of the pass; none where a summary has kept no such totals."""
+    for recipe in plan.verdict_recipes:
+        if recipe not in finished:
+            finished[recipe] = recipe.finish(totals.totals[recipe])
+    if not plan.verdict_recipes:
+        return None
+    return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values_of(finished))
+
+
+def _diagram(asked: Bins, finished: dict[Recipe, Any], rows: View | None) -> BinTable | None:
+    """The bins that were asked for, where they are at hand."""
+    if asked == DIAGRAM:
+        return None
+    if asked in finished:
+        return bin_table(finished[asked])
+    return None if rows is None else bin_table(asked.of(rows))
+
+
+def _source(ledger: Ledger, value: Any) -> dict[str, Any]:
+    facts = dict(ledger.source)
+    if ledger.plan.by is not None:
+        facts["slice"] = {ledger.plan.by: value if isinstance(value, int | float | str | None) else str(value)}
+    if ledger.unlabelled:
+        facts["unlabelled"] = ledger.unlabelled
+    if ledger.skipped:
+        facts["skipped"] = list(ledger.skipped)
+    return facts

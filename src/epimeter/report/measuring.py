@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One metric of a ledger as a measurement, by the way that the plan, the rows and the cells allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from epimeter.card import Metric
+from epimeter.errors import UndefinedMetricError
+from epimeter.passes.bounds import bounded
+from epimeter.passes.ledger import MOST_CELLS, Ledger, SliceTotals
+from epimeter.passes.selection import Entry
+from epimeter.report.measurement import Measurement
+from epimeter.results import Result
+from epimeter.summaries.cells import Cells
+from epimeter.summaries.means import Mean
+from epimeter.summaries.recipe import Recipe
+from epimeter.views import View
+
+
+def measured(
+    entry: Entry, ledger: Ledger, totals: SliceTotals, rows: View | None, finished: dict[Recipe, Any]
+) -> Measurement | str:
+    """One metric by the way that is open to it; the reason when none is.
+
+    Parameters
+    ----------
+    totals, rows
+        What is kept of the slice, and its rows, None where they are gone.
+    finished
+        Summaries that metrics have read already; the one that this metric reads is added.
+    """
+    metric, recipe, choices = entry
+    if recipe.streams or rows is not None:
+        if not recipe.streams:
+            slow = ledger.plan.too_slow(metric, totals.n_rows)
+            if slow is not None:
+                return slow
+        if recipe not in finished:
+            finished[recipe] = recipe.finish(totals.totals[recipe]) if recipe.streams else recipe.of(rows)  # type: ignore[arg-type]
+        return measure(metric, recipe, finished[recipe], totals.n_rows, choices)
+    cells = totals.totals.get(Cells())
+    reading = bounded(metric, recipe, choices)
+    if reading is not None and cells is not None:
+        answer, error = reading(cells)
+        return approximated(metric, recipe, choices, totals.n_rows, answer, error)
+    if totals.sample is not None:
+        return _on_sample(entry, ledger, totals)
+    return reason(metric, recipe, choices, ledger)
+
+
+def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> Measurement:
+    """One metric of a finished summary as a statement; undefined is an answer."""
+    facts = _facts(metric, recipe, n_rows, choices)
+    try:
+        answer = metric.answer(recipe, finished, n_rows, choices)
+    except UndefinedMetricError as undefined:
+        return Measurement(value=None, undefined=str(undefined), **facts)
+    if isinstance(answer, Result):
+        value, facts["fields"] = answer.headline, answer.to_dict()
+    else:
+        value = float(answer)
+    table = getattr(answer, "table", None)
+    if math.isnan(value):
+        return Measurement(value=None, undefined=f"{metric.name} has no value on these data", table=table, **facts)
+    return Measurement(value=value, table=table, **facts)
+
+
+def approximated(
+    metric: Metric[Any], recipe: Recipe, choices: Mapping[str, Any], n_rows: int, answer: Any, error: float
+) -> Measurement:
+    """A value that was read off the cells, as a statement with its largest error."""
+    facts = _facts(metric, recipe, n_rows, choices) | {"exact": False}
+    value = answer.headline if isinstance(answer, Result) else float(answer)
+    facts["fields"] = answer.to_dict() if isinstance(answer, Result) else {}
+    if math.isnan(value):
+        return Measurement(value=None, undefined=f"{metric.name} has no value on these data", **facts)
+    return Measurement(value=value, error=error, **facts)
+
+
+def _facts(metric: Metric[Any], recipe: Recipe, n_rows: int, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside a value, whatever it is."""
+    parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(choices)
+    return {
+        "metric": metric.name,
+        "title": metric.card.title,
+        "parameters": {name: value for name, value in parameters.items() if not isinstance(value, np.ndarray)},
+        "convention": convention(recipe),
+        "n_rows": n_rows,
+    }
+
+
+def convention(recipe: Recipe) -> str:
+    """What the number depends on besides the data, in words: printed beside every value."""
+    cut = recipe.choices().get("binning")
+    edges = {
+        "width": "bins [a, b), the last closed",
+        "mass": "equal counts, equal confidences together",
+        "area": "equal area, ties never cut",
+    }.get(str(cut), "")
+    meaning = {
+        "event": "one number a row as it stands, a matrix by its top label",
+        "answer": "read as answers: events and classes by their top label",
+        "classes": "every class against the rest",
+        "given": "full class probabilities",
+    }[recipe.reading]
+    return "; ".join(part for part in (edges, meaning) if part)
+
+
+def _on_sample(entry: Entry, ledger: Ledger, totals: SliceTotals) -> Measurement | str:
+    metric, recipe, choices = entry
+    assert totals.sample is not None
+    rows = totals.sample.view()
+    if rows is None:
+        return "the sample holds no rows"
+    slow = ledger.plan.too_slow(metric, rows.n_rows)
+    if slow is not None:
+        return slow
+    line = measure(metric, recipe, recipe.of(rows), rows.n_rows, choices)
+    return replace(line, exact=False, sample=rows.n_rows, n_rows=totals.n_rows)
+
+
+def reason(metric: Metric[Any], recipe: Recipe, choices: Mapping[str, Any], ledger: Ledger) -> str:
+    """Why a metric is not measured on so many rows, and what can be done about it."""
+    plan = ledger.plan
+    many = f"needs all rows, which are more than row_limit ({plan.row_limit:,})"
+    bound = bounded(metric, recipe, choices) is not None
+    if bound and plan.by is not None and len(ledger.slices) > MOST_CELLS:
+        return f"{many}; cells would bound it, but not for more than {MOST_CELLS} slices at once"
+    if bound and (plan.matrix or plan.weighted):
+        return f"{many}; cells would bound it only for one probability a row without weights"
+    return f"{many}; sample=… measures it on a uniform sample"
+
+
+def explained(line: Measurement, rows: View | None, summary: Any) -> Measurement:
+    """An infinite score with the rows that make it so, or with their number where they are gone."""
+    if line.value is None or not math.isinf(line.value):
+        return line
+    if rows is None:
+        number = summary.plus + summary.minus if isinstance(summary, Mean) else 0
+        where = ""
+    else:
+        places = np.flatnonzero(rows.picked == 0)
+        number = len(places)
+        some = ", ".join(f"{row:,}" for row in places[:3].tolist()) + (", …" if number > 3 else "")
+        where = f" ({'row' if number == 1 else 'rows'} {some}, counted from 0)"
+    if not number:
+        return line
+    return replace(line, infinite=f"{number:,} {'row' if number == 1 else 'rows'} said 0 for what came true{where}")
+
+
+def infinite(lines: Iterable[Measurement]) -> tuple[str, ...]:
+    """A sentence on the scores that are infinite: which rows make them so."""
+    reasons: dict[str, list[str]] = {}
+    for line in lines:
+        if line.infinite is not None:
+            reasons.setdefault(line.infinite, []).append(line.metric)
+    return tuple(f"{', '.join(names)}: infinite, since {reason}" for reason, names in reasons.items())
