@@ -22,7 +22,7 @@ from epimeter.integrations.torch_gather import gathered
 from epimeter.integrations.torch_totals import ClassRows, Faults, KeyTotals
 from epimeter.kinds import Kind
 from epimeter.report import Report, evaluate
-from epimeter.report.evaluation import infinite
+from epimeter.report.measuring import infinite
 
 KINDS = (None, "event", "answer", "classes")
 
