@@ -334,7 +334,7 @@ def test_slices_straight_from_pages_are_those_of_pyarrow(tmp_path, way, kind, mo
     )
     monkeypatch.setenv(pages.SWITCH, "off")
     expected = summarised(tmp_path / "x.parquet", ["ece"], by="model")
-    assert len(expected.shares) == 90 and found == sound == packed(expected)
+    assert len(expected.slices) == 90 and found == sound == packed(expected)
 
 
 def test_a_dictionary_that_names_a_slice_twice_is_one_slice():

@@ -109,7 +109,7 @@ def from_sums(lines: Iterable[Mapping[str, Any]], name: str) -> Ledger:
         raise ReadError(
             f"confidences must lie in [0, 1] and outcomes be 0 or 1; {unsound:,} rows behind {name} are otherwise"
         )
-    totals = {value: made.totals() for value, made in slices.items()}
+    totals = {value: made.slice_totals() for value, made in slices.items()}
     source = {"name": name, "notes": ["totals were added up by a database"]}
     return Ledger(plan, totals, unlabelled=unlabelled, source=source)
 
@@ -208,8 +208,8 @@ class _Slice:
         for number, value in enumerate(steps):
             self.steps[table, (*place, first + 2 * number)] += value
 
-    def totals(self) -> SliceTotals:
-        """The share of a ledger."""
+    def slice_totals(self) -> SliceTotals:
+        """What a ledger keeps of the slice."""
         arrays = {**self.totals.tables, "bins": self.totals.bins[BINS], "moments": self.totals.moments[MOMENT_BINS]}
         for (table, place), value in self.counts.items():
             arrays[table][place] = value
