@@ -25,6 +25,7 @@ largest residual in the fewest rows, and least with the least residual in the mo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
     # The run of a cell with one confidence lies left of the cut when its middle does.
     m = np.where(pure, np.where(m <= (n - 1) // 2, 0, n), m)
     whole = (m == 0) | (m == n)
-    lower, upper = some[at] * WIDTH, (some[at] + 1) * WIDTH
+    lower, upper = np.asarray(some[at] * WIDTH, np.float64), np.asarray((some[at] + 1) * WIDTH, np.float64)
     fewest, most = np.maximum(2 * m + 1 - n, 0), np.minimum(2 * m, n)
     least, largest = _residuals(n, n1, fewest, most, lower, upper)
     others_least, others_largest = _residuals(n, n1, n - most, n - fewest, lower, upper)
@@ -110,7 +111,7 @@ def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
 
 
 def _residuals(
-    n: Floats, n1: Floats, fewest: Floats, most: Floats, lower: Floats, upper: Floats
+    n: NDArray[Any], n1: NDArray[Any], fewest: NDArray[Any], most: NDArray[Any], lower: Floats, upper: Floats
 ) -> tuple[Floats, Floats]:
     """Least and largest residual of the rows of a cell on one side of a cut, of which there are `fewest` to `most`."""
     at_least, at_most = np.clip(n - n1, fewest, most), np.clip(n1, fewest, most)
