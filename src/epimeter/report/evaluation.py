@@ -148,7 +148,7 @@ def report_on(
         moments=intervals == "asymptotic",
     )
     wanted = None if intervals is None else Wanted(intervals, level, draws, seed)
-    ledger = dataclasses.replace(over_view(plan, given, tick), source=dict(told.source or {}))
+    ledger = dataclasses.replace(over_view(plan, given, tick), source=dict(source or {}))
     return report(ledger, None, wanted, each)
 
 
