@@ -21,8 +21,12 @@ WORDS = {"good": "met", "mind": "mind", "bad": "not met", "plain": ""}
 
 @cache
 def style() -> str:
-    """The style sheet, kept in a file of its own and put into every page."""
-    return (files("epimeter.documents") / "page.css").read_text("utf-8").strip()
+    """The style sheet of a page: that of its blocks, and that of the page around them."""
+    return "\n".join(_sheet(name) for name in ("blocks.css", "page.css"))
+
+
+def _sheet(name: str) -> str:
+    return (files("epimeter.documents") / name).read_text("utf-8").strip()
 
 
 def html(document: Document, *, footer: str = "") -> str:
@@ -36,18 +40,24 @@ def html(document: Document, *, footer: str = "") -> str:
         f"<title>{escape(document.title)}</title><style>{style()}</style></head><body>",
         f"<header><h1>{escape(document.title)}</h1><p>{escape(document.subtitle)}</p></header><main>",
     ]
+    parts += [sections(document), f"</main><footer>{escape(footer)}</footer></body></html>\n"]
+    return "".join(parts)
+
+
+def sections(document: Document) -> str:
+    """The sections alone, for a page that has its own head and `blocks.css` among its styles."""
+    parts = []
     for number, section in enumerate(document.sections):
         parts.append(f'<section aria-labelledby="s{number}"><h2 id="s{number}">{escape(section.title)}</h2>')
         parts += _blocks(section.blocks)
         parts.append("</section>")
-    parts.append(f"</main><footer>{escape(footer)}</footer></body></html>\n")
     return "".join(parts)
 
 
 @cache
 def notebook_style() -> str:
     """The style of a fragment; every rule begins with its class, so that it changes nothing around it."""
-    return (files("epimeter.documents") / "notebook.css").read_text("utf-8").strip()
+    return _sheet("notebook.css")
 
 
 def fragment(document: Document) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from epimeter.readers.logs import is_log, log_table
 from epimeter.readers.roles import detect, forecast_roles
 from epimeter.readers.table import Table
 
-__all__ = ["Choice", "Table", "arrivals", "batches", "read", "verbatim"]
+__all__ = ["Choice", "Table", "arrivals", "batches", "header", "read", "verbatim"]
 
 ROWS = 1 << 20
 BYTES_A_ROW = 32
@@ -111,6 +112,30 @@ def verbatim(
 
     for block in _blocks(source, columns, format, None, chooser):
         yield block, outcome[0]
+
+
+def header(source: Any, *, format: str | None = None) -> dict[str, list[str]]:
+    """The columns of a source with some cells of each, before anybody says what they mean.
+
+    Parameters
+    ----------
+    source, format
+        As for `read`.
+    """
+    found: dict[str, list[str]] = {}
+
+    def looked(_: str, names: Any, lists: Any = frozenset(), sample: Any = None) -> Any:
+        found.update({name: [] if sample is None else [str(cell) for cell in sample(name)[:5]] for name in names})
+        raise _Looked
+
+    with suppress(_Looked):
+        for _ in _blocks(source, None, format, 1, looked):
+            pass
+    return found
+
+
+class _Looked(Exception):
+    """The columns were seen, and nothing more is read."""
 
 
 def _blocks(

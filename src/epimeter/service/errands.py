@@ -19,6 +19,7 @@ from epimeter.passport import canonical, passport, pdf
 from epimeter.report.evaluation import report_on
 from epimeter.service.bodies import Body, encoded, unpacked
 from epimeter.service.columns import Columns, to_records, to_table
+from epimeter.service.dropped_files import looked_at
 from epimeter.service.kept_rows import pack, unpacked_columns
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.problems import Problem, as_problem
@@ -95,6 +96,16 @@ class WritePassport(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     form: str
 
 
+class LookAtFile(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    """Read a file whose columns somebody names; its rows are written as an Arrow stream."""
+
+    name: str
+    columns: dict[str, str]
+    kind: str | None
+    assume_utc: bool
+    at: int
+
+
 class Assessed(msgspec.Struct, frozen=True, kw_only=True):
     """What an evaluation found: after the standards and by the metrics, both as JSON, and the sums of the signal."""
 
@@ -141,7 +152,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     errors: tuple[tuple[str, str], ...] = ()
 
 
-Errand = ReadBody | MeasureRows | AssessRows | WritePassport
+Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile
 Outcome = Rows | Measured | Judged | Document | Refused
 
 
@@ -163,6 +174,10 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             found = read_body(errand, rows, kept)
             assert found is not None
             return found
+        if isinstance(errand, LookAtFile):
+            said = (errand.name, errand.columns, errand.kind)
+            found_in = looked_at(rows, *said, assume_utc=errand.assume_utc, at=errand.at, target=kept)
+            return Document(encoded(found_in))
         columns = unpacked_columns(iter(lambda: rows.read(MIB), b""))
         if columns is None:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")

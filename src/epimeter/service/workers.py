@@ -27,7 +27,7 @@ from epimeter.service.otlp import Exporter
 from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
 from epimeter.service.watching import look_round
-from epimeter.store import Store, evaluations, idempotency, jobs, journal
+from epimeter.store import Store, evaluations, idempotency, jobs, journal, uploads
 from epimeter.store.moments import SECOND, new_id, now
 
 log = logging.getLogger("epimeter.service")
@@ -195,4 +195,5 @@ class Crew:
         at = now()
         with self._store.writing() as db:
             idempotency.forget(db, at)
+            uploads.forget(db, at)
             evaluations.drop_old_rows(db, at - self._settings.keep_rows_days * 86_400 * SECOND)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import Annotated, Any
 
 import jinja2
 import msgspec
 from fastapi import APIRouter, Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -172,14 +174,22 @@ def page(
     return made
 
 
-def change(area: APIRouter, path: str, *scopes: str) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+Change = Callable[..., Response | Awaitable[Response]]
+
+
+def change(area: APIRouter, path: str, *scopes: str) -> Callable[[Change], Change]:
     """A decorator: the function does what a form of a member's page asks for, and says where to go then."""
 
-    def made(function: Callable[..., Response]) -> Callable[..., Response]:
+    def made(function: Change) -> Change:
         @functools.wraps(function)
-        def answered(request: Request, fields: Fields, **words: Any) -> Response:
+        async def answered(request: Request, fields: Fields, **words: Any) -> Response:
             refuse_forged(request, one(fields, "token"))
-            return function(request=request, fields=fields, **words)
+            if inspect.iscoroutinefunction(function):
+                done: Response = await function(request=request, fields=fields, **words)
+                return done
+            plain: Any = function
+            made: Response = await run_in_threadpool(plain, request=request, fields=fields, **words)
+            return made
 
         area.add_api_route(
             path,

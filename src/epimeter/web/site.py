@@ -13,7 +13,20 @@ from starlette.exceptions import HTTPException
 
 from epimeter.service import problems
 from epimeter.service.access import anybody
-from epimeter.web import account, admin, certificate, home, log, reference, registry, sign_in, system, verifying
+from epimeter.web import (
+    account,
+    admin,
+    certificate,
+    evaluation,
+    home,
+    log,
+    reference,
+    registry,
+    sign_in,
+    system,
+    upload,
+    verifying,
+)
 from epimeter.web.page import HOUR, html, same, shown
 from epimeter.web.session import to_sign_in
 
@@ -27,19 +40,26 @@ AREAS = (
     reference.area,
     sign_in.area,
     account.area,
+    evaluation.area,
+    upload.area,
     admin.area,
 )
 assets = APIRouter(include_in_schema=False)
-STATIC = {"style.css": "text/css; charset=utf-8", "mark.svg": "image/svg+xml"}
+STATIC = {
+    "style.css": ("web/static", "text/css; charset=utf-8"),
+    "blocks.css": ("documents", "text/css; charset=utf-8"),
+    "mark.svg": ("web/static", "image/svg+xml"),
+}
 
 
 @assets.get("/static/{name}", dependencies=[Depends(anybody)])
 def static(request: Request, name: str) -> Response:
-    """The one stylesheet, and the mark in the browser's tab."""
+    """The stylesheets, of the pages and of the reports within them, and the mark in the browser's tab."""
     if name not in STATIC:
         raise problems.Problem("not-found", "there is no such file")
-    data = (files("epimeter") / "web" / "static" / name).read_bytes()
-    return same(request, Response(data, headers={"Cache-Control": HOUR}, media_type=STATIC[name]))
+    folder, kind = STATIC[name]
+    data = (files("epimeter") / folder / name).read_bytes()
+    return same(request, Response(data, headers={"Cache-Control": HOUR}, media_type=kind))
 
 
 def install(app: FastAPI) -> None:

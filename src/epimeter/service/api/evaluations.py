@@ -103,7 +103,7 @@ async def evaluate(
         "declaration": None if declaration is None else _declared(declaration),
     }
     given = {name: value for name, value in said.items() if value is not None}
-    facts = None if kind == JSON else _facts(given)
+    facts = None if kind == JSON else facts_of(given)
     if kind == JSON and given:
         raise Problem("invalid", f"/query/{next(iter(given))}: a JSON body says this itself")
     await to_thread.run_sync(_refuse_used_up, request, caller)
@@ -112,7 +112,7 @@ async def evaluate(
 
     def work() -> Response:
         return once(
-            request, state.store, caller, body.fingerprint, lambda: _prepared(request, caller, body, kind, facts)
+            request, state.store, caller, body.fingerprint, lambda: prepared(request, caller, body, kind, facts)
         )
 
     try:
@@ -132,7 +132,7 @@ def _declared(text: str) -> Any:
         raise Problem("invalid", f"/query/declaration: it must be JSON; {fault}") from None
 
 
-def _facts(given: dict[str, Any]) -> Facts:
+def facts_of(given: dict[str, Any]) -> Facts:
     """What the query says of the rows, held to the same rules as in a JSON body."""
     try:
         found = msgspec.convert(given, EvaluateRequest)
@@ -154,7 +154,7 @@ def _refuse_used_up(request: Request, caller: Known) -> None:
         raise acceptance.quota_used_up(caller.quota, month)
 
 
-def _prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None) -> Work:
+def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None) -> Work:
     """Read and, if the rows are few, measure; then the commit."""
     state = request.app.state
     settings = state.settings

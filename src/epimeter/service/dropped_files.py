@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file that somebody dropped on a page: which column plays which role, and its rows in the columns of the service.
+
+The readers of the command read it, so that a file is refused here for the same reasons and in the same words. Runs in a child:
+what a file unpacks to, and how long that takes, is its author's to decide.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from epimeter import readers
+from epimeter.errors import EpimeterError, InputError, ReadError
+from epimeter.kinds import WORDING
+from epimeter.readers.forecast import Choice
+from epimeter.readers.table import Table
+from epimeter.service.schemas import COLUMNS
+from epimeter.standards.records import Records, records_of
+from epimeter.store.moments import moment
+
+FORMATS = {"csv": "csv", "tsv": "tsv", "txt": "csv", "parquet": "parquet", "pq": "parquet", "ndjson": "ndjson"}
+FORMATS |= {"jsonl": "ndjson", "arrow": "arrow"}
+FORECAST = ("confidence", "probability", "probabilities")
+OUTCOME = ("correct", "label", "prediction")
+BESIDE = ("timestamp", "id", "unknown", "detected", "class", "ground_truth_source")
+ROLES = (*FORECAST, *OUTCOME, *BESIDE)
+"""What a column can be told to be."""
+ALIASES = {"y_prob": FORECAST, "y_true": OUTCOME, "classes": ("class",)}
+CELLS = 3
+
+
+def looked_at(
+    file: BinaryIO,
+    name: str,
+    columns: Mapping[str, str],
+    kind: str | None,
+    *,
+    assume_utc: bool,
+    at: int,
+    target: BinaryIO,
+) -> dict[str, Any]:
+    """What a file holds and how it is read; its rows are written as an Arrow stream where nothing is wrong with them."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Under its own name, so that sentences about it name it.
+        path = Path(folder) / plain_name(name)
+        path.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        form = _format(path)
+        cells = readers.header(path, format=form)
+        told: dict[str, Any] = {
+            "kind": None,
+            "n_rows": None,
+            "unlabelled": 0,
+            "notes": [],
+            "refusal": None,
+            "roles": {},
+        }
+        told |= {"meaning": "", "columns": [{"name": one, "cells": some[:CELLS]} for one, some in cells.items()]}
+        try:
+            table = readers.read(path, columns=Choice(dict(columns), kind=kind), format=form)
+            told["roles"] = served(table, list(cells))
+            given = records_of(table, now=moment(at), assume_utc=assume_utc)
+            told |= {"kind": table.kind, "meaning": WORDING[table.kind].what, "n_rows": table.n_rows}
+            told |= {"unlabelled": table.unlabelled, "notes": list(dict.fromkeys((*table.notes, *given.notes)))}
+            _write(table, given, target)
+        except EpimeterError as fault:
+            told["refusal"] = _refusal(fault, told["roles"] or _turned(columns), list(cells))
+    return told
+
+
+def plain_name(name: str) -> str:
+    """The name of a file without folders, controls and quotes; what a browser says it is called is anybody's text."""
+    last = re.sub(r"[\x00-\x1f\x7f\"'<>|*?:;%]", "_", name.replace("\\", "/").rpartition("/")[2]).strip()[-100:]
+    return "file" if last.strip(". ") == "" else last
+
+
+def _format(path: Path) -> str:
+    suffixes = [one.lstrip(".").lower() for one in path.suffixes]
+    if suffixes and suffixes[-1] in ("gz", "zst"):
+        suffixes.pop()
+    if not suffixes or suffixes[-1] not in FORMATS:
+        raise ReadError(f"a file must be called .{', .'.join(FORMATS)}, with .gz or .zst behind it where it is packed")
+    return FORMATS[suffixes[-1]]
+
+
+def served(table: Table, names: list[str]) -> dict[str, str]:
+    """The role of each column that has one, in the words by which a role is chosen."""
+    words = {"answer": {"label": "correct"}, "event": {"confidence": "probability"}}.get(table.kind, {})
+    if "prediction" in table.roles:
+        words = {}
+    made: dict[str, str] = {}
+    for role, said in table.roles.items():
+        first, _, last = said.partition(" … ")
+        if first in names and last in names:
+            made |= dict.fromkeys(names[names.index(first) : names.index(last) + 1], role)
+        elif said in names:
+            made[said] = words.get(role, role)
+    return made
+
+
+def _turned(columns: Mapping[str, str]) -> dict[str, str]:
+    return {name: role for role, said in columns.items() for name in said.split(",") if name}
+
+
+def _refusal(fault: EpimeterError, roles: Mapping[str, str], names: list[str]) -> dict[str, Any]:
+    """A refusal, and the column that it speaks of where it speaks of one."""
+    sentence = str(fault)
+    role = fault.field if isinstance(fault, InputError) else None
+    meant = ALIASES.get(role or "", (role,))
+    column = next((name for name, one in roles.items() if one in meant), None)
+    if column is None:
+        column = next(
+            (name for name in sorted(names, key=len, reverse=True) if re.search(rf"\b{re.escape(name)}\b", sentence)),
+            None,
+        )
+    return {"detail": sentence, "column": column}
+
+
+def _write(table: Table, given: Records, target: BinaryIO) -> None:
+    """The rows in the columns of the service; those without an outcome go along, to be counted."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    answers, more = given.answer, table.unlabelled
+    n = table.n_rows
+
+    def longer(values: Any, kind: Any) -> Any:
+        return pa.concat_arrays([pa.array(values, kind), pa.nulls(more, kind)])
+
+    right = np.asarray(answers.true).astype(bool)
+    made: dict[str, Any] = {
+        "confidence": pa.array(np.concatenate([np.asarray(answers.prob, np.float64), np.zeros(more)])),
+        "correct": longer(right, pa.bool_()),
+    }
+    if table.timestamp is not None:
+        made["timestamp"] = longer(table.timestamp, pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    words = {"id": table.id, "ground_truth_source": table.ground_truth_source, "class": table.class_of}
+    for name, values in words.items():
+        if values is not None:
+            listed = values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
+            made[name] = longer([None if one is None else str(one) for one in listed], pa.string())
+    for name, flags in (("unknown", table.unknown), ("detected", table.detected)):
+        if flags is not None:
+            made[name] = longer(np.asarray(flags, bool), pa.bool_())
+    batch = pa.table({name: values for name, values in made.items() if name in COLUMNS})
+    assert batch.num_rows == n + more
+    with ipc.new_stream(target, batch.schema) as stream:
+        stream.write_table(batch)

@@ -1,0 +1,174 @@
+"""What members do on pages: upload, look, evaluate, certify, and the same refusals as everywhere, beside the column."""
+
+import csv
+import io
+import re
+from html import unescape
+
+import ground
+import pytest
+from installation import until
+from visitor import Visitor
+
+HEADER = ("confidence", "correct", "timestamp")
+
+
+@pytest.fixture
+def engineer(service, tenant):
+    with Visitor(service) as made:
+        made.sign_in(tenant.key["key"])
+        yield made
+
+
+def as_csv(columns, names=HEADER):
+    sink = io.StringIO()
+    writer = csv.writer(sink)
+    writer.writerow(names)
+    for row in ground.rows(columns):
+        writer.writerow([row[name] for name in columns])
+    return sink.getvalue().encode()
+
+
+def drop(visitor, data, name="records.csv"):
+    """Drop a file on the page; the address where its columns are talked about."""
+    answer = visitor.post("/upload", data={"token": visitor.token()}, files={"file": (name, data)})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def filled(visitor, place, **changes):
+    """The form of the page as a browser would send it, with some fields changed."""
+    page = visitor.get(place).text
+    fields = {"kind": "", "model_id": "org/m", "model_version": "1", "domain": "general", "preregistration": ""}
+    for number, name in re.findall(r'name="column(\d+)" value="([^"]*)"', page):
+        chosen = re.search(rf'name="role{number}".*?</select>', page, re.DOTALL)[0]
+        found = re.search(r"<option selected>([^<]*)|<option([^>]*) selected", chosen)
+        fields |= {f"column{number}": unescape(name), f"role{number}": found[1] if found else ""}
+    return fields | {"do": "evaluate"} | changes
+
+
+def test_a_dropped_file_is_looked_at_evaluated_and_certified(engineer):
+    place = drop(engineer, as_csv(ground.columns(2000)))
+    facts = engineer.get(f"{place}.json").json()
+    assert facts["found"]["kind"] == "answer" and facts["found"]["n_rows"] == 2000
+    assert facts["found"]["roles"] == {one: one for one in HEADER}
+    answer = engineer.submit(place, filled(engineer, place))
+    assert answer.status_code == 303, answer.text
+    page = engineer.get(answer.headers["location"])
+    assert page.status_code == 200 and "Issue the certificate" in page.text and "reliability" in page.text.lower()
+    assert "<script" not in page.text and " style=" not in page.text
+    certified = engineer.submit(f"{answer.headers['location']}/certify")
+    assert certified.headers["location"].startswith("/certificates/ONTO-CERT-")
+    assert engineer.get(certified.headers["location"]).status_code == 200
+    assert "Issue the certificate" not in engineer.get(answer.headers["location"]).text
+    assert engineer.get(place).status_code == 404  # the file is no longer kept
+    for name in ("report.html", "report.md", "report.json", "passport.json", "passport.pdf"):
+        got = engineer.get(f"{answer.headers['location']}/files/{name}")
+        assert got.status_code == 200 and got.headers["content-disposition"].startswith("attachment"), name
+
+
+def test_a_parquet_file_gives_the_numbers_of_the_api(engineer, tenant):
+    columns = ground.columns(1500, seed=4)
+    place = drop(engineer, ground.as_parquet(columns), "records.parquet")
+    made = engineer.submit(place, filled(engineer, place))
+    mine = engineer.get(f"{made.headers['location']}.json").json()["evaluation"]
+    theirs = tenant.post("/v1/evaluate", json=ground.body(columns, model_id="other")).json()
+    assert mine["metrics"] == theirs["metrics"] and mine["dataset"]["digest"] == theirs["dataset"]["digest"]
+
+
+def test_columns_of_any_name_are_given_their_roles_by_hand(engineer):
+    columns = ground.columns(1200, seed=5)
+    place = drop(engineer, as_csv(columns, ("how sure", "hit", "when")), "ranking.tsv.csv")
+    found = engineer.get(f"{place}.json").json()["found"]
+    assert found["refusal"] and found["roles"] == {}
+    fields = filled(engineer, place, role0="confidence", role1="correct", role2="timestamp")
+    looked = engineer.submit(place, fields | {"do": "look"})
+    assert looked.status_code == 200 and "1,200 rows" in looked.text
+    assert engineer.submit(place, fields).status_code == 303
+
+
+def test_rows_without_an_outcome_are_counted(engineer):
+    data = as_csv(ground.columns(1200, seed=6)) + b"0.5,,2026-10-02T00:00:00+00:00\n" * 7
+    place = drop(engineer, data)
+    made = engineer.submit(place, filled(engineer, place))
+    evaluation = engineer.get(f"{made.headers['location']}.json").json()["evaluation"]
+    assert evaluation["dataset"]["unlabelled"] == 7 and evaluation["dataset"]["sample_size"] == 1200
+
+
+@pytest.mark.parametrize(
+    ("data", "column", "words"),
+    [
+        (b"confidence,correct\n0.5,1\n1.7,0\n", "confidence", "1.7"),
+        (b"confidence,correct\n0.5,1\nhigh,0\n", "confidence", "high"),
+        (b"confidence,correct\n0.5,perhaps\n0.5,1\n", "correct", "perhaps"),
+        (b"confidence,correct,timestamp\n0.5,1,2026-10-01T00:00:00\n", "timestamp", "zone"),
+    ],
+)
+def test_a_refusal_stands_beside_its_column(engineer, data, column, words):
+    place = drop(engineer, data)
+    page = engineer.get(place).text
+    row = re.search(rf'<th scope="row"><bdi>{column}</bdi><p class="fault" role="alert">([^<]*)', page)
+    assert row and words in row[1], page
+    assert engineer.submit(place, filled(engineer, place)).status_code == 422
+
+
+def test_a_column_that_was_found_and_left_out_says_so_and_is_refused_when_it_was_asked_for(engineer):
+    place = drop(engineer, b"confidence,correct,timestamp\n0.5,1,yesterday\n")
+    said = r'<bdi>timestamp</bdi><p class="{}"[^>]*>[^<]*yesterday'
+    assert re.search(said.format("note"), engineer.get(place).text)
+    answer = engineer.submit(place, filled(engineer, place, role2="timestamp"))
+    assert answer.status_code == 422 and re.search(said.format("fault"), answer.text)
+
+
+def test_a_file_that_is_none_is_refused_in_one_sentence(engineer):
+    token = engineer.token()
+    for name, data, status in (
+        ("a.csv", b"", 422),
+        ("a.parquet", b"PAR1 nothing PAR1", 422),
+        ("a.exe", b"MZ", 422),
+        ("a.csv", b"\xff\xfe\x00", 422),
+        ("a.json", b"{}", 422),
+    ):
+        answer = engineer.post("/upload", data={"token": token}, files={"file": (name, data)})
+        if answer.status_code == 303:
+            answer = engineer.get(answer.headers["location"])
+        assert answer.status_code == status and "Traceback" not in answer.text, (name, answer.status_code)
+    plain = engineer.post("/upload", content=b"x", headers={"content-type": "multipart/form-data; boundary=b"})
+    assert plain.status_code in (400, 403)
+    assert engineer.post("/upload", files={"file": ("a.csv", b"a,b\n")}).status_code == 403  # no token
+
+
+def test_a_large_file_becomes_a_job_whose_page_asks_again(engineer):
+    place = drop(engineer, as_csv(ground.columns(6000, seed=7)))
+    made = engineer.submit(place, filled(engineer, place))
+    there = made.headers["location"]
+    first = engineer.get(there)
+    assert first.status_code == 200
+    if "Being measured" in first.text:
+        assert first.headers["refresh"] == "2" and "<progress" in first.text
+    until(lambda: engineer.get(f"{there}.json").json()["evaluation"]["status"] == "completed", 60)
+    assert "refresh" not in engineer.get(there).headers
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>alert(1)</script>.csv",
+        "a\r\nX-Evil: 1.csv",
+        "../../etc/passwd.csv",
+        "a\u202egpj.csv",
+        '";x="y.csv',
+        "…\u200b.csv",
+    ],
+)
+def test_a_hostile_name_of_a_file_stays_text(engineer, name):
+    data = b'--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n' + engineer.token().encode()
+    data += b'\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="' + name.encode() + b'"\r\n\r\n'
+    data += as_csv(ground.columns(50)) + b"\r\n--b--\r\n"
+    answer = engineer.post("/upload", content=data, headers={"content-type": "multipart/form-data; boundary=b"})
+    assert answer.status_code in (303, 400, 422), answer.text
+    assert "x-evil" not in answer.headers
+    if answer.status_code == 303:
+        page = engineer.get(answer.headers["location"])
+        assert "<script" not in page.text and "\u202e" not in page.text and "\u200b" not in page.text
+        assert "x-evil" not in page.headers and "../" not in page.text
