@@ -15,8 +15,10 @@ from epimeter.summaries import Bins, Rows
 MEASURABLE = [
     metric
     for metric in catalogue().values()
-    if metric.reads is not None and not any(p.required for p in metric.parameters.values()) and metric.name != "eice"
+    if metric.of_probabilities and not any(p.required for p in metric.parameters.values()) and metric.name != "eice"
 ]
+FORECASTS = [metric for metric in catalogue().values() if metric.card.forecasts]
+FORECAST_SAMPLES = testing.forecast_samples()
 SAMPLES = testing.samples()
 
 
@@ -26,6 +28,24 @@ SAMPLES = testing.samples()
 def test_every_metric_keeps_the_law(metric, law):
     for sample in SAMPLES:
         law(metric, sample)
+
+
+@pytest.mark.parametrize("law", testing.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("metric", FORECASTS, ids=lambda metric: metric.name)
+def test_every_metric_of_forecasts_keeps_the_law_on_the_kinds_it_reads(metric, law):
+    for sample in FORECAST_SAMPLES:
+        kind = sample.name if sample.name in ("quantiles", "ensemble", "interval", "set") else "normal"
+        if kind in metric.card.forecasts:
+            law(metric, sample)
+
+
+@pytest.mark.parametrize("metric", FORECASTS, ids=lambda metric: metric.name)
+def test_a_forecast_has_the_same_bits_in_any_order_and_in_any_unit(metric):
+    sample = next(s for s in FORECAST_SAMPLES if ("normal" if s.name == "normal" else s.name) in metric.card.forecasts)
+    order = np.random.Generator(np.random.PCG64(4)).permutation(len(sample.y_true))
+    here, there = testing.attempt(metric, sample), testing.attempt(metric, sample.take(order))
+    assert here is not None
+    np.testing.assert_array_equal(here, there)
 
 
 @pytest.mark.parametrize(

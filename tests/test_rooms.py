@@ -15,6 +15,7 @@ ORDER = (
     "readers",
     "doubts",
     "views",
+    "forecasts",
     "summaries",
     "parameters",
     "results",

@@ -18,6 +18,7 @@ _HOMES = {
     "UndefinedMetricError": "epimeter.errors",
     "catalogue": "epimeter.card",
     "evaluate": "epimeter.report",
+    "evaluate_forecasts": "epimeter.report",
     "find": "epimeter.card",
     "metric": "epimeter.card",
     "read_log": "epimeter.readers.logs",
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.readers.logs import read_log
-    from epimeter.report import evaluate
+    from epimeter.report import evaluate, evaluate_forecasts
     from epimeter.report.scan import scan
     from epimeter.service.client import Client
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, get_args
 
-from epimeter.errors import InputError, OrderWarning, UnknownMetricError, UnsoundRowsError
+from epimeter.errors import InputError, OrderWarning, UndefinedMetricError, UnknownMetricError, UnsoundRowsError
+from epimeter.forecasts.row import ForecastKind
 from epimeter.parameters import Parameter, check, documented, in_our_words, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
@@ -29,7 +30,17 @@ from epimeter.views import View, unread, view
 R = TypeVar("R")
 
 Family = Literal[
-    "point", "bin", "kernel", "curve", "cumulative", "selective", "detection", "test", "recalibration", "standard"
+    "point",
+    "bin",
+    "kernel",
+    "curve",
+    "cumulative",
+    "selective",
+    "detection",
+    "distribution",
+    "test",
+    "recalibration",
+    "standard",
 ]
 Direction = Literal["lower", "higher", "signed", "none"]
 
@@ -49,6 +60,8 @@ class Card:
     """Least and greatest value with default parameters; None is unbounded."""
     ideal: float | None = None
     """The value of a perfectly calibrated model; None when calibration alone does not fix it."""
+    aims_at: str = ""
+    """The parameter whose value is the ideal, where it depends on one."""
     direction: Direction = "lower"
     where: Mapping[str, str] = field(default_factory=dict)
     """The symbols of the equation."""
@@ -62,6 +75,8 @@ class Card:
     """Columns it cannot do without, besides y_true and y_prob: `features`, `groups`."""
     takes: tuple[str, ...] = ()
     """Further columns it can use."""
+    forecasts: tuple[ForecastKind, ...] = ()
+    """The kinds of forecast it reads, where those are of a number or a set; none: probabilities."""
     order: Order = "free"
     weighted: bool = True
     """Whether it takes sample weights."""
@@ -125,6 +140,11 @@ class Metric(Generic[R]):
     def name(self) -> str:
         return self.card.name
 
+    @property
+    def of_probabilities(self) -> bool:
+        """Whether it is measured on outcomes and probabilities, row by row; else it takes other columns."""
+        return self.reads is not None and not self.card.forecasts
+
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter a caller may give, with default, bounds and meaning."""
@@ -149,6 +169,8 @@ class Metric(Generic[R]):
         columns = [kind("y_true", kind.POSITIONAL_OR_KEYWORD), kind("y_prob", kind.POSITIONAL_OR_KEYWORD)]
         if self.reads is None:
             return inspect.signature(self.compute)
+        if self.card.forecasts:
+            columns.pop()
         keywords = [kind("sample_weight", kind.KEYWORD_ONLY, default=None)] if self.card.weighted else []
         keywords += [kind(name, kind.KEYWORD_ONLY) for name in self.card.needs]
         keywords += [kind(name, kind.KEYWORD_ONLY, default=None) for name in self.card.takes]
@@ -205,7 +227,7 @@ class Metric(Generic[R]):
         self, columns: tuple[Any, ...], choices: dict[str, Any], *, look: bool
     ) -> tuple[View, Recipe, dict[str, Any]]:
         """As `prepare`; without `look` the rows are left to the recipe's loop, where that looks at them itself."""
-        y_true, y_prob = self._columns(columns, choices)
+        y_true, y_prob = self._columns(columns, choices) if self.of_probabilities else self._truth(columns, choices)
         extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
         weight = self._weight(choices)
         for name in self.card.needs:
@@ -218,6 +240,8 @@ class Metric(Generic[R]):
             given: View = unread(y_true, y_prob, **extra)
         else:
             given = self._prepare(y_true, y_prob, weight, extra, choices)
+        if self.card.forecasts:
+            self.refuse_kind(given.kind)
         return given.read_as(recipe.reading), recipe, rest
 
     def _leaves_rows(self, recipe: Recipe) -> bool:
@@ -262,6 +286,24 @@ class Metric(Generic[R]):
         if len(columns) > 2 or len(named) < 2:
             raise InputError(f"{self.name} takes two columns, y_true and y_prob, then keywords; got {len(columns)}")
         return named["y_true"], named["y_prob"]
+
+    def _truth(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, None]:
+        """What came true, of a metric whose forecast is named by keywords."""
+        if "y_true" in choices and not columns:
+            return choices.pop("y_true"), None
+        if len(columns) != 1:
+            raise InputError(
+                f"{self.name} takes one column by place, y_true, and the forecast by name (mean=…, std=…; quantiles=…; "
+                f"members=…; lower=…, upper=…; sets=…); got {len(columns)}"
+            )
+        return columns[0], None
+
+    def refuse_kind(self, kind: str) -> None:
+        """Refuse a kind of forecast that the metric does not read."""
+        if kind not in self.card.forecasts:
+            raise UndefinedMetricError(
+                f"{self.name} is read off forecasts of kind {' or '.join(self.card.forecasts)}; these are of kind {kind}"
+            )
 
     def _own_columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> dict[str, Any] | None:
         """The columns of a metric that reads no summary, given by place or by name; None if it takes any number."""
@@ -334,7 +376,7 @@ def metric(
         if name in _CATALOGUE:
             raise InputError(f"a metric called {name!r} exists already; give this one another name")
         card = Card(name, title, family, equation, source, **facts)
-        _CATALOGUE[name] = made = Metric(card, function, reads, prepare or _view)
+        _CATALOGUE[name] = made = Metric(card, function, reads, prepare or (_forecast if card.forecasts else _view))
         return made
 
     return register
@@ -342,6 +384,12 @@ def metric(
 
 def _view(y_true: Any, y_prob: Any, weight: Any, extra: Mapping[str, Any], choices: Mapping[str, Any]) -> View:
     return view(y_true, y_prob, sample_weight=weight, **extra)
+
+
+def _forecast(y_true: Any, y_prob: Any, weight: Any, extra: Mapping[str, Any], choices: Mapping[str, Any]) -> Any:
+    from epimeter.forecasts import forecast
+
+    return forecast(y_true, sample_weight=weight, **extra)
 
 
 def catalogue(family: str | None = None) -> dict[str, Metric[Any]]:

@@ -22,6 +22,7 @@ FAMILIES = {
     "cumulative": "The walk of outcome minus confidence, sorted by confidence",
     "selective": "Right answers and wrong ones told apart by confidence, and the doubtful left out",
     "detection": "Boxes on images: scores of detections against what they found",
+    "distribution": "Forecasts of a number or of a set: means with deviations, quantiles, ensembles, intervals, sets",
     "test": "Tests and intervals that work with any metric",
     "recalibration": "Maps from stated to seen, used to measure a calibration gain",
     "standard": "Definitions of the ONTO standards",
@@ -42,12 +43,15 @@ def reference_page(metric: Metric[Any]) -> str:
     lines += ["```math", facts["equation"], "```", ""]
     lines += [f"- `{symbol}`: {meaning}" for symbol, meaning in facts["where"].items()]
     ideal = "" if facts["ideal"] is None else f", ideal {facts['ideal']:g}"
+    ideal = f", ideal: the parameter `{facts['aims_at']}`" if facts["aims_at"] else ideal
     lines += [
         "",
         "| | |",
         "|---|---|",
         f"| range | {facts['range_text']}{ideal}; {facts['direction']} |",
-        f"| matrix (N, K) | {facts['matrix']} |",
+        f"| reads forecasts of kind | {', '.join(facts['forecasts'])} |"
+        if facts["forecasts"]
+        else f"| matrix (N, K) | {facts['matrix']} |",
         f"| in one pass | {facts['streams']} |",
         f"| sample weights | {'yes' if facts['weighted'] else 'none are defined for it'} |",
     ]

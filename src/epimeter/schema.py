@@ -35,11 +35,13 @@ def described(metric: Metric[Any]) -> dict[str, Any]:
         "range": [plain(low), plain(high)],
         "range_text": f"[{'-inf' if low is None else f'{low:g}'}, {'inf' if high is None else f'{high:g}'}]",
         "ideal": card.ideal,
+        "aims_at": card.aims_at,
         "direction": DIRECTIONS[card.direction],
         "matrix": card.matrix,
         "streams": streams(metric),
         "needs": list(card.needs),
         "takes": list(card.takes),
+        "forecasts": list(card.forecasts),
         "weighted": card.weighted,
         "order": card.order,
         "proper": card.proper,
@@ -77,6 +79,7 @@ PURPOSES = {
     "point": "every row shall be scored for itself",
     "selective": "doubtful answers can be withheld, or right answers shall be told from wrong ones",
     "detection": "boxes on images are scored",
+    "distribution": "a number or a set is forecast with its uncertainty",
     "test": "a p-value, an interval or a comparison is wanted, of any metric",
     "recalibration": "stated confidences shall be mapped to frequencies",
     "standard": "the standard asks for it",
@@ -86,7 +89,7 @@ PURPOSES = {
 def use_when(metric: Metric[Any]) -> str:
     """When it is the right metric, in one clause."""
     card = metric.card
-    if card.family in ("test", "detection", "recalibration", "standard"):
+    if card.family in ("test", "detection", "distribution", "recalibration", "standard"):
         return PURPOSES[card.family]
     if card.proper in ("strictly", "yes"):
         return "whole forecasts are compared or trained, not their calibration alone"

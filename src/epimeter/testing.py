@@ -27,19 +27,30 @@ class Sample:
 
     name: str
     y_true: NDArray[Any]
-    y_prob: NDArray[Any]
+    y_prob: Any
+    """Probabilities; None where the columns state a forecast of a number or a set."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     perfect: bool = False
     """Whether every probability is 0 or 1 and right."""
+    levels: tuple[float, ...] = ()
+    """Levels of the columns of `quantiles`."""
 
     def take(self, rows: Any) -> Sample:
         return Sample(
             self.name,
             self.y_true[rows],
-            self.y_prob[rows],
+            None if self.y_prob is None else self.y_prob[rows],
             {k: v[rows] for k, v in self.columns.items()},
             self.perfect,
+            self.levels,
         )
+
+    def of(self, metric: Metric[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The columns that a metric takes, by place and by name."""
+        used: dict[str, Any] = {k: v for k, v in self.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
+        if self.levels:
+            used["levels"] = self.levels
+        return (self.y_true,) if self.y_prob is None else (self.y_true, self.y_prob), used
 
 
 def samples(seed: int = 0) -> list[Sample]:
@@ -64,10 +75,41 @@ def samples(seed: int = 0) -> list[Sample]:
     ]
 
 
+def forecast_samples(seed: int = 0) -> list[Sample]:
+    """Small samples of every kind of forecast, with ties between truths and what is stated, and the unit of tiny things."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    n = 60
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    true = mean + 1.2 * std * rng.normal(size=n)
+    groups = rng.integers(0, 3, n)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    reach = np.array([-1.645, -0.674, 0.0, 0.674, 1.645])
+    members = np.round(mean[:, None] + std[:, None] * rng.normal(size=(n, 8)), 1)
+    tied = np.where(rng.random(n) < 0.3, members[:, 3], true)
+    sets = rng.random((n, 4)) < 0.6
+    nano = 1e-9
+    return [
+        Sample("normal", true, None, {"mean": mean, "std": std, "groups": groups}),
+        Sample("tiny unit", true * nano, None, {"mean": mean * nano, "std": std * nano, "groups": groups}),
+        Sample(
+            "quantiles",
+            true,
+            None,
+            {"quantiles": mean[:, None] + std[:, None] * reach, "groups": groups},
+            False,
+            levels,
+        ),
+        Sample("ensemble", tied, None, {"members": members, "groups": groups}),
+        Sample("interval", true, None, {"lower": mean - std, "upper": mean + std, "groups": groups}),
+        Sample("set", rng.integers(0, 4, n), None, {"sets": sets, "groups": groups}),
+        Sample("one row", true[:1], None, {"mean": mean[:1], "std": std[:1], "groups": groups[:1]}),
+    ]
+
+
 def call(metric: Metric[Any], sample: Sample, **choices: Any) -> Any:
     """The metric on a sample, with the columns it takes."""
-    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
-    return metric(sample.y_true, sample.y_prob, **used, **choices)
+    columns, used = sample.of(metric)
+    return metric(*columns, **used, **choices)
 
 
 def numbers(answer: Any) -> NDArray[np.float64]:
@@ -124,7 +166,7 @@ def is_ideal_when_perfect(metric: Metric[Any], sample: Sample) -> None:
 
 def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
     """The order of the rows does not matter, unless the card says so."""
-    tied = sample.y_prob.ndim == 1 and len(np.unique(sample.y_prob)) < len(sample.y_prob)
+    tied = sample.y_prob is not None and sample.y_prob.ndim == 1 and len(np.unique(sample.y_prob)) < len(sample.y_prob)
     if metric.card.order == "rows" or (metric.card.order == "ties" and tied):
         return
     here = attempt(metric, sample)
@@ -155,8 +197,8 @@ def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
     n = len(sample.y_true)
     if n < 2 or metric.reads is None:
         return
-    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
-    view, recipe, rest = metric.prepare(sample.y_true, sample.y_prob, **used)
+    columns, used = sample.of(metric)
+    view, recipe, rest = metric.prepare(*columns, **used)
     halves = recipe.summarise(view.take(slice(0, n // 3))).merge(recipe.summarise(view.take(slice(n // 3, n))))
     try:
         whole = numbers(metric.compute(recipe.finish(recipe.summarise(view)), **rest))
@@ -167,8 +209,8 @@ def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
 
 def travels_as_bytes(metric: Metric[Any], sample: Sample) -> None:
     """A summary sent as bytes and read back measures the same, to the bit."""
-    used = {k: v for k, v in sample.columns.items() if k in (*metric.card.needs, *metric.card.takes)}
-    view, recipe, rest = metric.prepare(sample.y_true, sample.y_prob, **used)
+    columns, used = sample.of(metric)
+    view, recipe, rest = metric.prepare(*columns, **used)
     summary = recipe.summarise(view)
     data = to_bytes(summary)
     back = from_bytes(data)
@@ -182,6 +224,9 @@ def travels_as_bytes(metric: Metric[Any], sample: Sample) -> None:
 
 def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
     """float32 has the value of the same numbers in float64."""
+    if sample.y_prob is None:
+        assert_same(attempt(metric, _single(sample, False)), attempt(metric, _single(sample, True)), "float32")
+        return
     single = sample.y_prob.astype(np.float32)
     if single.ndim == 2 and np.abs(single.sum(axis=1, dtype=np.float64) - 1).max() > 1e-6:
         return
@@ -193,6 +238,9 @@ def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
 def refuses_bad_rows(metric: Metric[Any], sample: Sample) -> None:
     """NaN, infinities, probabilities outside [0, 1], unequal lengths and no rows are refused in our words."""
     n = len(sample.y_true)
+    if sample.y_prob is None:
+        _refuses_bad_forecasts(metric, sample)
+        return
     for bad in (np.nan, np.inf, -np.inf, 1 + 1e-9, -1e-9):
         prob = sample.y_prob.astype(np.float64).copy()
         prob[(n - 1, *(0,) * (prob.ndim - 1))] = bad
@@ -203,6 +251,34 @@ def refuses_bad_rows(metric: Metric[Any], sample: Sample) -> None:
         _assert_refused(metric, Sample("bad", label, sample.y_prob, sample.columns), "y_true")
     shorter = Sample("bad", sample.y_true, sample.y_prob[: n - 1], sample.columns)
     _assert_refused(metric, shorter, "")
+    _assert_refused(metric, sample.take(slice(0, 0)), "")
+
+
+def _single(sample: Sample, wide: bool) -> Sample:
+    """The numbers of a forecast as float32, or as the same numbers in float64."""
+    kind = np.float64 if wide else np.float32
+
+    def narrow(values: NDArray[Any]) -> NDArray[Any]:
+        return values.astype(np.float32).astype(kind) if values.dtype.kind == "f" else values
+
+    columns = {name: narrow(values) for name, values in sample.columns.items()}
+    return Sample(sample.name, narrow(sample.y_true), None, columns, levels=sample.levels)
+
+
+def _refuses_bad_forecasts(metric: Metric[Any], sample: Sample) -> None:
+    """NaN in the truth or in what is stated, unequal lengths and no rows are refused in our words."""
+    n = len(sample.y_true)
+    stated = {k: v for k, v in sample.columns.items() if k not in metric.card.needs and v.dtype.kind == "f"}
+    for name, values in stated.items():
+        bad = values.copy()
+        bad[n - 1] = np.nan
+        replaced = {**sample.columns, name: bad}
+        _assert_refused(metric, Sample("bad", sample.y_true, None, replaced, levels=sample.levels), name)
+    if stated:
+        true = sample.y_true.astype(np.float64)
+        true[n - 1] = np.nan
+        _assert_refused(metric, Sample("bad", true, None, sample.columns, levels=sample.levels), "y_true")
+    _assert_refused(metric, Sample("bad", sample.y_true[: n - 1], None, sample.columns, levels=sample.levels), "")
     _assert_refused(metric, sample.take(slice(0, 0)), "")
 
 

@@ -28,6 +28,15 @@ class Certainty:
             "seed": self.seed,
         }
 
+    def of_forecasts(self) -> dict[str, Any]:
+        """For forecasts of a number or a set, whose own levels are another thing."""
+        return {
+            "intervals": {"none": None, "bootstrap": "basic"}.get(self.interval, self.interval),
+            "interval_level": self.level,
+            "draws": self.draws,
+            "seed": self.seed,
+        }
+
     def of_pass(self) -> dict[str, Any]:
         """For a pass over files, which keeps totals and no rows to draw from."""
         if self.interval == "bootstrap" or (self.draws, self.seed) != (1000, 0):

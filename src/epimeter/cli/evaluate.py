@@ -20,6 +20,7 @@ from click.core import ParameterSource
 from epimeter.card import catalogue, find
 from epimeter.cli.certainty import Certainty
 from epimeter.cli.columns import column_options, pair
+from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.cli.standards import refuse_without_standard, standard_options
@@ -28,6 +29,7 @@ from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log
 from epimeter.readers.table import Table
+from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
 
 REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*$")
@@ -44,7 +46,11 @@ REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*
 @click.option("--require", "requirements", multiple=True, metavar="'ece<=0.05'", help="Exit 1 when this does not hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
-@click.option("--task", type=click.Choice(["classification", "detection"]), default="classification", show_default=True)
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "detection", "distribution"]),
+    help="What is forecast: answers and events, boxes on images, or a number or a set; told by the columns' names.",
+)
 @click.option("--truth", type=click.Path(), help="For detection: the COCO-style file of annotated objects.")
 @standard_options
 @streaming_options
@@ -61,7 +67,7 @@ def evaluate(
     requirements: tuple[str, ...],
     as_json: bool,
     output: str | None,
-    task: str,
+    task: str | None,
     truth: str | None,
     by: tuple[str, ...],
     value: str | None,
@@ -76,7 +82,8 @@ def evaluate(
     lm-eval, HELM and others, known by their content); - is standard input. Columns are found by their names, and
     with them what is stated: y_prob, prob, p, score beside y_true, label, y the probability of outcome 1;
     confidence beside correct, or beside a label and a prediction, the confidence in an answer; p_0, p_1 … one
-    probability a class. --column and --kind say it where names do not. The file
+    probability a class. --column and --kind say it where names do not. mean and std, q0.05 … q0.95, member_0 …,
+    lower and upper, or set beside y make a report on forecasts of a number or a set (--set level=0.9). The file
     named with -o is written as its suffix says: .html, .md, .json, .txt, .csv, .tex, .pdf; .png and .svg hold the
     reliability diagram. Several files, a pattern, a folder and a large file
     are read in one pass, in memory that does not grow with them.
@@ -87,6 +94,7 @@ def evaluate(
     epimeter evaluate predictions.csv --require 'ece<=0.05'
     epimeter evaluate predictions.csv --standard both --domain medical -o report.html
     epimeter evaluate 'logs/day=*/*.parquet' --by day
+    epimeter evaluate forecasts.csv --set level=0.8 -o report.html
     epimeter evaluate logs/*.eval --scorer choice --confidence verbalised --by metadata.subject
     cat predictions.csv | epimeter evaluate -
     """
@@ -112,6 +120,13 @@ def evaluate(
         raise click.UsageError("--row-limit, --sample and --skip-damaged are for files of rows; these are logs")
     if not logs and (task == "detection" or standards["standard"]) and (more or asked.asked):
         raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
+    if task is None and not logs and not standards["standard"] and is_forecast_file([file, *more], format):
+        task = "distribution"
+    if task == "distribution":
+        forecasts = evaluated_forecasts(file, more, choice, format, names, choices, certainty)
+        write(_with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
+        _judge({None: forecasts}, wanted)
+        return
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
 
@@ -287,7 +302,7 @@ def parsed(requirement: str) -> Requirement:
     return find(name).name, part, comparison, limit
 
 
-def verdicts(report: Report, wanted: list[Requirement]) -> list[dict[str, Any]]:
+def verdicts(report: Report | ForecastReport, wanted: list[Requirement]) -> list[dict[str, Any]]:
     """Every requirement held against a report: what was found, and whether it holds."""
     made = []
     for name, part, comparison, limit in wanted:
@@ -318,7 +333,7 @@ def verdicts(report: Report, wanted: list[Requirement]) -> list[dict[str, Any]]:
     return made
 
 
-def _judge(reports: Mapping[Any, Report], wanted: list[Requirement]) -> None:
+def _judge(reports: Mapping[Any, Report] | Mapping[None, ForecastReport], wanted: list[Requirement]) -> None:
     """Say which requirements do not hold, and on which slice, and exit with 1."""
     failed = [
         told["reason"] if value is None else f"{value}: {told['reason']}"

@@ -23,10 +23,20 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import at_least
+from epimeter.inference.forecasts import forecast_interval
 from epimeter.inference.inversion import BinnedError, WalkError
 from epimeter.inference.ranked import INFLUENCES, ranked_ends
 from epimeter.inference.resampled_columns import column_interval
-from epimeter.inference.spread import Evidence, Spread, clopper_pearson, score_ends, skill_ends, student, sums_ends
+from epimeter.inference.spread import (
+    Evidence,
+    Spread,
+    clopper_pearson,
+    evidence_of,
+    score_ends,
+    skill_ends,
+    student,
+    sums_ends,
+)
 from epimeter.inference.spread import Rows as RowSpread
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
@@ -95,6 +105,8 @@ NO_POPULATION_VALUE = {
     "mcm": "a test statistic",
     "bcs": "a number of bins",
     "gebel_cal": "a p-value",
+    "pit_test": "a test statistic",
+    "pit": "a histogram",
     "kernel_bandwidth": "a setting",
     "kernel_curve": "a curve",
     "loess_curve": "a curve",
@@ -165,6 +177,8 @@ def interval_for(
     for name, value in (("level", level), ("method", method), ("draws", draws), ("seed", seed)):
         OPTIONS[name].refuse("interval", value)
     refuse_without_value(metric)
+    if metric.card.forecasts:
+        return forecast_interval(metric, columns, parameters, level, method, groups, draws, seed)
     if metric.reads is None:
         kind = "basic" if method in ("auto", "bootstrap") else method
         return column_interval(metric, columns, parameters, level, kind, groups, draws, seed)
@@ -192,19 +206,6 @@ def refuse_without_value(metric: Metric[Any]) -> None:
     what = _no_population_value(metric)
     if what is not None:
         raise UndefinedMetricError(f"{metric.name} has no interval: it is {what}, not a property of the population")
-
-
-def evidence_of(view: View, groups: Any) -> Evidence:
-    """What the rows are worth."""
-    if groups is None:
-        return Evidence(view.weight, None, view.n_rows)
-    labels = np.asarray(groups)
-    if labels.shape != (view.n_rows,):
-        raise InputError(f"groups must have one label per row, {view.n_rows}; got shape {labels.shape}", field="groups")
-    number = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
-    if number.max() < 1:
-        raise UndefinedMetricError("an interval by groups needs at least 2 of them; got 1")
-    return Evidence(view.weight, number, view.n_rows)
 
 
 class Request:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from epimeter.card import metric as card
 from epimeter.errors import InputError
 from epimeter.inference import draws as random
-from epimeter.inference.consistency import Alpha, Alternative
+from epimeter.inference.consistency import Alpha
+from epimeter.inference.critical import Alternative
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.limits import AtLeast
 from epimeter.results import Result

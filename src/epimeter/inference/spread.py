@@ -15,10 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.forecasts import Forecast
 from epimeter.summaries.means import Mean
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.sums import Sums
-from epimeter.views import Multiclass
+from epimeter.views import Multiclass, View
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +72,19 @@ class Evidence:
             return 1.0
         alone = replace(self, group=None).deviation(influence)
         return (self.deviation(influence) / alone) ** 2 if alone > 0 else 1.0
+
+
+def evidence_of(view: View | Forecast, groups: Any) -> Evidence:
+    """What the rows are worth."""
+    if groups is None:
+        return Evidence(view.weight, None, view.n_rows)
+    labels = np.asarray(groups)
+    if labels.shape != (view.n_rows,):
+        raise InputError(f"groups must have one label per row, {view.n_rows}; got shape {labels.shape}", field="groups")
+    number = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
+    if number.max() < 1:
+        raise UndefinedMetricError("an interval by groups needs at least 2 of them; got 1")
+    return Evidence(view.weight, number, view.n_rows)
 
 
 def student(units: int, level: float) -> float:
@@ -245,6 +260,7 @@ __all__ = [
     "Rows",
     "Spread",
     "clopper_pearson",
+    "evidence_of",
     "score_ends",
     "skill_ends",
     "student",

@@ -36,7 +36,7 @@ class Statistic:
         if isinstance(metric, str):
             metric = find(metric)
         if isinstance(metric, Metric):
-            if metric.reads is None:
+            if not metric.of_probabilities:
                 raise InputError(f"{metric.name} takes other columns; it cannot be resampled by rows", field="metric")
             names = (*metric.card.needs, *metric.card.takes)
             columns = {name: chosen.pop(name) for name in names if name in chosen}

@@ -17,10 +17,10 @@ from epimeter.inference.intervals import (
     NORMS,
     OPTIONS,
     error_of,
-    evidence_of,
     known_interval,
     refuse_without_value,
 )
+from epimeter.inference.spread import evidence_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between
 from epimeter.parameters import Parameter, check
@@ -80,7 +80,7 @@ def tolerance_test(
     options = {"alpha": alpha, "draws": draws, "seed": seed}
     check("tolerance_test", {"alpha": ALPHA, "draws": OPTIONS["draws"], "seed": OPTIONS["seed"]}, options)
     refuse_without_value(chosen)
-    if chosen.reads is None or chosen.card.direction not in ("lower", "signed"):
+    if not chosen.of_probabilities or chosen.card.direction not in ("lower", "signed"):
         raise InputError(f"{chosen.name} is not an error with a tolerance; choose a metric whose low values are good")
     if not math.isfinite(tau):
         raise InputError(f"tau must be a finite number; got {tau!r}", field="tau")

@@ -37,6 +37,7 @@ CLASS_CHOICES: Mapping[str, Mapping[str, Any]] = {"drmsce_bcs": {"mode": "classw
 
 OTHER_COLUMNS = {
     "detection": "needs detected boxes: evaluate --task detection",
+    "distribution": "needs forecasts of a number or of a set: evaluate --task distribution",
     "test": "judges another metric: epimeter test and epimeter compare",
     "recalibration": "is a map to be fitted, not a measurement",
 }
@@ -129,7 +130,7 @@ def _refuse_unknown(choices: Mapping[str, Any], metrics: Iterable[Metric[Any]]) 
 def _obstacle(metric: Metric[Any], columns: Columns, everything: bool) -> str | None:
     card = metric.card
     other = OTHER_COLUMNS.get(card.family)
-    if other is not None or metric.reads is None:
+    if other is not None or not metric.of_probabilities:
         return other or "takes other columns than outcomes and probabilities"
     missing = [name for name in card.needs if name not in columns.extra]
     if missing:

@@ -11,12 +11,14 @@ _HOMES = {
     "Measurement": "epimeter.report.measurement",
     "Report": "epimeter.report.measurement",
     "evaluate": "epimeter.report.evaluation",
+    "evaluate_forecasts": "epimeter.report.forecasts",
 }
 
-__all__ = ["Interval", "Measurement", "Report", "evaluate"]
+__all__ = ["Interval", "Measurement", "Report", "evaluate", "evaluate_forecasts"]
 
 if TYPE_CHECKING:
     from epimeter.report.evaluation import evaluate
+    from epimeter.report.forecasts import evaluate_forecasts
     from epimeter.report.measurement import Measurement, Report
     from epimeter.results import Interval
 

@@ -17,13 +17,12 @@ from epimeter.inference.intervals import (
     FEW_UNITS,
     OPTIONS,
     OWN_INTERVAL,
-    evidence_of,
     has_population_value,
     known_interval,
     moments_for,
     shared_intervals,
 )
-from epimeter.inference.spread import Evidence
+from epimeter.inference.spread import Evidence, evidence_of
 from epimeter.passes.ledger import SliceTotals
 from epimeter.passes.selection import Entry
 from epimeter.report.measurement import Measurement

@@ -140,7 +140,7 @@ class Report(Held, Mapping[str, Measurement]):
         return len(self.measurements)
 
     def __getitem__(self, metric: str) -> Measurement:
-        for name in (metric, _known(metric)):
+        for name in (metric, known_name(metric)):
             for measurement in self.measurements:
                 if measurement.metric == name:
                     return measurement
@@ -205,7 +205,7 @@ def _stated(value: Any) -> Any:
     return plain(value)
 
 
-def _known(metric: Any) -> str | None:
+def known_name(metric: Any) -> str | None:
     """The name of the metric that somebody calls otherwise: by an alias, or in other letters."""
     from epimeter.card import find
 

@@ -48,7 +48,7 @@ FUNCTIONALS = (
 def value(truth: Truth, metric: str, parameters: dict[str, Any]) -> float:
     """The population's value of a metric of the catalogue; `UndefinedMetricError` where it has none."""
     found = find(metric)
-    if found.reads is None or found.card.needs:
+    if not found.of_probabilities or found.card.needs:
         raise UndefinedMetricError(f"{found.name} reads other columns than a forecast and its outcome")
     recipe, rest = found.settle(parameters)
     if found.name in MEANS and not rest and recipe == found.reads:

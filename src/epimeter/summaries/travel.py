@@ -93,7 +93,8 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class that can be a part of a summary, by name; those of metrics are found below their base."""
-    from epimeter.summaries import bins, cell_totals, fine, fixed, means, paired, rows, score_moments, sums
+    from epimeter import forecasts
+    from epimeter.summaries import bins, cell_totals, exact, fine, fixed, means, paired, rows, score_moments, sums
     from epimeter.views import Binary, Multiclass
 
     known: dict[str, type] = {
@@ -109,6 +110,13 @@ def _classes() -> dict[str, type]:
             rows.KeptRows,
             Binary,
             Multiclass,
+            exact.RowSums,
+            exact.KeptForecast,
+            forecasts.Normal,
+            forecasts.Quantiles,
+            forecasts.Ensemble,
+            forecasts.Intervals,
+            forecasts.Sets,
         )
     }
     waiting: list[type] = [bins.BinTotals]

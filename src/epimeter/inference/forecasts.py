@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intervals of metrics of forecasts of a number or a set.
+
+Means (coverage, CRPS, interval score) have the interval of a mean: Wilson's where rows score 0 or 1, else Student's, with the
+skewness of the rows removed. What is a function of several means is drawn again; a replicate is a product of the rows
+with how often each was drawn, so that thousands of them cost no more than a pass. What needs the rows draws those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import Metric
+from epimeter.errors import UndefinedMetricError
+from epimeter.forecasts import Forecast
+from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.spread import Evidence, clopper_pearson, evidence_of, skewed_ends, third_moment, wilson
+from epimeter.results import Interval, Result
+from epimeter.summaries.exact import RowMeans, RowSums, whole
+
+Floats = NDArray[np.float64]
+
+
+def forecast_interval(
+    metric: Metric[Any],
+    columns: Sequence[Any],
+    parameters: Mapping[str, Any],
+    level: float,
+    method: str,
+    groups: Any,
+    draws: int,
+    seed: int,
+) -> Interval:
+    """The interval of a metric of forecasts."""
+    view: Any
+    view, recipe, rest = metric.prepare(*columns, **dict(parameters))
+    return interval_of_forecast(metric, recipe, view, rest, evidence_of(view, groups), level, method, draws, seed)
+
+
+def interval_of_forecast(
+    metric: Metric[Any],
+    recipe: Any,
+    view: Forecast,
+    choices: Mapping[str, Any],
+    evidence: Evidence,
+    level: float,
+    method: str,
+    draws: int,
+    seed: int,
+) -> Interval:
+    """The same, of rows that are validated already."""
+    if evidence.units < 2:
+        raise UndefinedMetricError(f"an interval of {metric.name} needs at least 2 rows; got {evidence.units}")
+    if isinstance(recipe, RowMeans) and method in ("auto", "asymptotic", "exact"):
+        rows = recipe.rows(view)
+        if rows.shape[1] == 1 and np.isfinite(rows).all():
+            return _of_mean(metric, rows[:, 0], evidence, level, method)
+    if method in ("asymptotic", "exact", "bca"):
+        raise UndefinedMetricError(
+            f"no {method} interval is known for {metric.name} on these data; method='basic' draws rows again"
+        )
+    value, drawn = _drawn(metric, recipe, view, choices, evidence, draws, seed)
+    kind: Any = "percentile" if method == "percentile" else "basic"
+    low, high = ends(value, drawn, level, kind)
+    least, most = metric.card.range
+    low, high = (max(end, least) if least is not None else end for end in (low, high))
+    low, high = (min(end, most) if most is not None else end for end in (low, high))
+    note = "the upward bias of errors near 0 is not removed" if metric.card.ideal == 0.0 else ""
+    return Interval(low=low, high=high, level=level, method=f"{kind} bootstrap", units=evidence.units, note=note)
+
+
+def _of_mean(metric: Metric[Any], rows: Floats, evidence: Evidence, level: float, method: str) -> Interval:
+    """The interval of one mean."""
+    plain = evidence.weight is None and evidence.group is None
+    shares = plain and bool(((rows == 0) | (rows == 1)).all())
+    centre = _mean(rows, evidence.weight)
+    if method == "exact":
+        if not shares:
+            raise UndefinedMetricError(f"an exact interval is known of shares; {metric.name} is none on these data")
+        low, high = clopper_pearson(float(rows.sum()), len(rows), level)
+        return Interval(low=low, high=high, level=level, method="Clopper-Pearson", units=len(rows))
+    if shares:
+        low, high = wilson(centre, len(rows), level)
+        return Interval(low=low, high=high, level=level, method="Wilson", units=len(rows))
+    influence = rows - centre
+    error = evidence.deviation(influence)
+    third = third_moment(influence, error) if plain and error > 0 else None
+    low, high = skewed_ends(centre, error, third, evidence, level)
+    least, most = metric.card.range
+    low = low if least is None else max(low, least)
+    high = high if most is None else min(high, most)
+    word = "normal, skewness removed" if third is not None else "normal"
+    word += ", by groups" if evidence.group is not None else ""
+    return Interval(low=low, high=high, level=level, method=word, units=evidence.units)
+
+
+def _mean(rows: Floats, weight: Floats | None) -> float:
+    if weight is None:
+        return math.fsum(rows.tolist()) / len(rows)
+    return math.fsum((rows * weight).tolist()) / math.fsum(weight.tolist())
+
+
+def _drawn(
+    metric: Metric[Any],
+    recipe: Any,
+    view: Forecast,
+    choices: Mapping[str, Any],
+    evidence: Evidence,
+    draws: int,
+    seed: int,
+) -> tuple[float, Floats]:
+    """The value and those of rows, or groups of rows, that were drawn again."""
+    plan = scheme(view.n_rows, None, evidence.group)
+
+    def headline(finished: Any) -> float:
+        answer = metric.compute(finished, **choices)
+        return answer.headline if isinstance(answer, Result) else float(answer)
+
+    value = headline(recipe.finish(recipe.summarise(view)))
+    replicate: Callable[[Any, Any], float]
+    means = isinstance(recipe, RowMeans)
+    if isinstance(recipe, RowMeans):
+        rows = recipe.rows(view)
+        weight = np.ones(view.n_rows) if view.weight is None else view.weight
+
+        def replicate(counts: Any, chosen: Any) -> float:
+            mass = counts * weight
+            return headline(_sums(mass @ rows, float(mass.sum())))
+    else:
+
+        def replicate(counts: Any, chosen: Any) -> float:
+            return headline(recipe.finish(recipe.summarise(view.take(chosen))))
+
+    made = []
+    for number in range(draws):
+        try:
+            made.append(replicate(*plan.draw(seed, number, view.n_rows, not means)))
+        except UndefinedMetricError:
+            made.append(math.nan)
+    drawn = np.array(made)
+    if np.isnan(drawn).any():
+        raise UndefinedMetricError(f"{metric.name} has no value on some of the rows drawn again, so no interval")
+    return value, drawn
+
+
+def _sums(totals: Floats, mass: float) -> RowSums:
+    """Totals in doubles as the summary that a metric reads."""
+    none = (0,) * len(totals)
+    whole_totals = tuple(whole(np.array([total])) for total in totals.tolist())
+    return RowSums(whole(np.array([mass])), whole_totals, none, none, max(1, round(mass)), True)

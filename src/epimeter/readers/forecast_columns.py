@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which columns state a forecast of a number or of a set, by their names or as the caller says.
+
+=========================  ====================================================================
+columns                    forecast
+=========================  ====================================================================
+mean, std (or variance)    normal: also mu, sigma, sd, var
+q0.05, q0.5, q0.95 …       quantiles: `q`, `q_` or `quantile_` and the level
+member_0, member_1 …       ensemble: also ens_0, sample_0
+lower, upper               interval: also lo, hi, lower_bound, upper_bound
+set                        set of labels: also prediction_set, conformal_set
+=========================  ====================================================================
+
+The truth is `y`, `y_true`, `target`, `outcome`, `truth`, `actual` or `label`. Where two kinds are there, the roles that
+the caller names decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from epimeter.errors import ReadError
+from epimeter.readers.column_names import absent, ambiguous, by_words, named, one_column, several_columns
+from epimeter.readers.forecast import CONFIDENCE, EVENT, TRUTH
+from epimeter.readers.roles import FURTHER
+from epimeter.readers.wording import listed, shown, word_of
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "truth": (*TRUTH, "observed", "observation", "obs"),
+    "mean": ("mean", "mu", "y_mean", "pred_mean", "predicted_mean", "forecast_mean"),
+    "std": ("std", "sigma", "sd", "stddev", "std_dev", "standard_deviation", "y_std", "pred_std", "predicted_std"),
+    "variance": ("variance", "var", "sigma2", "y_var", "pred_var", "predicted_variance"),
+    "lower": ("lower", "lo", "lower_bound", "y_lower", "pred_lower", "low"),
+    "upper": ("upper", "hi", "upper_bound", "y_upper", "pred_upper", "high"),
+    "set": ("set", "sets", "prediction_set", "pred_set", "conformal_set"),
+    "weight": FURTHER["weight"],
+    "group": FURTHER["group"],
+}
+QUANTILE = re.compile(r"^(?:q|quantile)_?(0?\.\d+|1e-\d+)$")
+MEMBER = re.compile(r"^(?:member|ens|ensemble|sample)_?(\d+)$")
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "normal": ("mean", "std", "variance"),
+    "quantiles": ("quantiles",),
+    "ensemble": ("members",),
+    "interval": ("lower", "upper"),
+    "set": ("set",),
+}
+ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), "weight", "group")
+
+
+@dataclass(frozen=True)
+class ForecastRoles:
+    """The columns of each role, in order, and the kind of forecast they make."""
+
+    kind: str
+    columns: Mapping[str, tuple[str, ...]]
+    levels: tuple[float, ...] = ()
+
+
+def states_forecast(names: Sequence[str]) -> bool:
+    """Whether names say a forecast of a number or a set, and none says a probability or a confidence."""
+    by_word = by_words(names)
+    if named((*EVENT, *CONFIDENCE), by_word):
+        return False
+    found = _found(names, {}, "")
+    whole = ("mean" in found and ("std" in found or "variance" in found)) or ("lower" in found and "upper" in found)
+    return bool(named(NAMES["truth"], by_word)) and (
+        whole or len(found.get("quantiles", ())) > 1 or len(found.get("members", ())) > 1 or "set" in found
+    )
+
+
+def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str) -> ForecastRoles:
+    """The roles of a source's columns; what is missing, or said twice, is refused in a sentence."""
+    for role in said:
+        if role not in ROLES:
+            raise ReadError(f"no role of a forecast is called {shown(role)}; they are {', '.join(ROLES)}", field=role)
+    found = _found(names, said, source)
+    if "truth" not in found:
+        raise absent("truth", names, source)
+    named_kinds = [kind for kind, roles in FAMILIES.items() if any(said.get(role) for role in roles)]
+    kinds = named_kinds or [kind for kind, roles in FAMILIES.items() if any(role in found for role in roles)]
+    if len(kinds) > 1:
+        each = [found[next(role for role in FAMILIES[kind] if role in found)][0] for kind in kinds]
+        raise ReadError(
+            f"a forecast must be stated in one way; {source} has {listed(each, 'and')}. Name the columns of one of them, as "
+            f"--column {FAMILIES[kinds[0]][0]}=NAME",
+            field=each[0],
+        )
+    if not kinds:
+        raise ReadError(
+            f"{source} states no forecast of a number or a set; its columns are {listed(names)}. It takes mean and std, "
+            "q0.05 … q0.95, member_0 …, lower and upper, or set; name others with --column mean=NAME",
+            field="mean",
+        )
+    kind = kinds[0]
+    chosen = {role: found[role] for role in ("truth", *FAMILIES[kind], "weight", "group") if role in found}
+    _refuse_halves(kind, chosen, names, source)
+    levels = tuple(_level(name, source) for name in chosen["quantiles"]) if kind == "quantiles" else ()
+    return ForecastRoles(kind, chosen, levels)
+
+
+def _found(names: Sequence[str], said: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:
+    """The columns of every role, said or found by name."""
+    by_word, found = by_words(names), {}
+    for role in ROLES:
+        if role in said:
+            if said[role]:
+                several = role in ("quantiles", "members")
+                found[role] = (
+                    several_columns(names, said[role], role, source)
+                    if several
+                    else (one_column(names, said[role], role, source),)
+                )
+            continue
+        if role in ("quantiles", "members"):
+            shape = QUANTILE if role == "quantiles" else MEMBER
+            alike = [(match, name) for name in names if (match := shape.match(word_of(name)))]
+            ordered = sorted(alike, key=lambda pair: float(pair[0].group(1)))
+            if ordered:
+                found[role] = tuple(name for _, name in ordered)
+            continue
+        columns = named(NAMES[role], by_word)
+        if len(columns) > 1 and source:
+            raise ambiguous(role, columns, source)
+        if columns:
+            found[role] = (columns[0],)
+    return found
+
+
+def _refuse_halves(kind: str, chosen: Mapping[str, tuple[str, ...]], names: Sequence[str], source: str) -> None:
+    if kind == "normal":
+        if "mean" not in chosen:
+            raise absent("mean", names, source)
+        if "std" in chosen and "variance" in chosen:
+            raise ambiguous("std", [chosen["std"][0], chosen["variance"][0]], source)
+        if "std" not in chosen and "variance" not in chosen:
+            raise absent("std", names, source)
+    if kind == "interval":
+        for role in ("lower", "upper"):
+            if role not in chosen:
+                raise absent(role, names, source)
+
+
+def _level(name: str, source: str) -> float:
+    """The level that a column of quantiles has in its name."""
+    match = re.search(r"(0?\.\d+|1e-\d+)\s*$", name.strip())
+    if match is None:
+        raise ReadError(
+            f"a column of quantiles must end in its level, as q0.05; {shown(name)} of {source} does not", field=name
+        )
+    return float(match.group(1))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on forecasts of a number or of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from epimeter.card import find
+from epimeter.documents.held import Held, Record
+from epimeter.documents.sections import Document, Grid, Items, Section
+from epimeter.forecasts import WORDING, ForecastKind
+from epimeter.report.forecast_curves import ForecastCurves
+from epimeter.report.forecast_figures import forecast_pictures
+from epimeter.report.forecast_verdict import ForecastVerdict
+from epimeter.report.measurement import Measurement, known_name
+from epimeter.report.text import READS, parts, shown
+from epimeter.results import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ForecastReport(Held, Mapping[str, Measurement]):
+    """The measurements of one model's forecasts on one data set, by the names of their metrics."""
+
+    n_rows: int
+    n_units: int
+    """Independent units: rows, or groups of rows."""
+    kind: ForecastKind
+    """What each row states: a mean and a deviation, quantiles, an ensemble, an interval, a set."""
+    level: float
+    """Nominal coverage that intervals and sets are held against."""
+    measurements: tuple[Measurement, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+    verdict: ForecastVerdict | None = None
+    curves: ForecastCurves
+    source: Mapping[str, Any] = field(default_factory=dict)
+    version: str = ""
+
+    painter = "epimeter.draw.forecasts:forecast_figure"
+
+    def __iter__(self) -> Iterator[str]:
+        return (measurement.metric for measurement in self.measurements)
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    def __getitem__(self, metric: str) -> Measurement:
+        for name in (metric, known_name(metric)):
+            for measurement in self.measurements:
+                if measurement.metric == name:
+                    return measurement
+        raise KeyError(metric)
+
+    def __repr__(self) -> str:
+        some = ", ".join(
+            f"{m.metric} {'undefined' if m.value is None else format(m.value, '.4g')}" for m in self.measurements[:4]
+        )
+        return f"<ForecastReport of {self.n_rows:,} rows: {some}{', …' if len(self) > 4 else ''}>"
+
+    def records(self) -> list[Record]:
+        """One line a metric."""
+        return [measurement.record() for measurement in self.measurements]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, ready for JSON."""
+        return {
+            "epimeter": self.version,
+            "source": {name: plain(value) for name, value in self.source.items()},
+            "n_rows": self.n_rows,
+            "n_units": self.n_units,
+            "kind": self.kind,
+            "states": WORDING[self.kind],
+            "level": self.level,
+            "verdict": None if self.verdict is None else self.verdict.to_dict(),
+            "measurements": [measurement.to_dict() for measurement in self.measurements],
+            "left_out": dict(self.left_out),
+            "cautions": list(self.cautions),
+            "curves": self.curves.to_dict(),
+        }
+
+    def document(self, *, for_print: bool = False) -> Document:
+        sections = []
+        first = self.verdict.sentences if self.verdict is not None else ()
+        missing = self.source.get("unlabelled")
+        if missing:
+            first = (f"{missing:,} of {missing + self.n_rows:,} rows have no truth and were left out.", *first)
+        if first:
+            sections.append(Section("Verdict", (Items(tuple(first)),)))
+        pictures = forecast_pictures(self.curves, for_print=for_print)
+        if pictures:
+            sections.append(Section("Figures", pictures))
+        rows: list[tuple[str, ...]] = []
+        for measurement in self.measurements:
+            card = find(measurement.metric).card
+            ideal = f", ideal {card.ideal:g}" if isinstance(card.ideal, int | float) else ""
+            reading = READS[card.direction] + ideal
+            if card.aims_at:
+                reading = f"ideal {measurement.parameters[card.aims_at]:g}"
+            rows.append((measurement.metric, shown(measurement), card.title, reading))
+            rows += [(f"\u2003{name}", value, "", "") for name, value in parts(measurement)]
+        table = Grid("Metrics", ("metric", "value", "what it is", "reading"), tuple(rows), frozenset({1}))
+        sections.append(Section("Measurements", (table,)))
+        if self.cautions:
+            sections.append(Section("Mind when reading the metrics", (Items(self.cautions, "mind"),)))
+        if self.left_out:
+            reasons = tuple(f"{name}: {reason}" for name, reason in self.left_out.items())
+            sections.append(Section("Not measured", (Items(reasons),)))
+        used = self.source.get("columns") or {}
+        columns = ", ".join(f"{role} = {column}" for role, column in used.items())
+        units = "" if self.n_units == self.n_rows else f" of {self.n_units:,} independent units"
+        head = (f"epimeter {self.version}", str(self.source.get("name", "")), f"{self.n_rows:,} rows{units}")
+        subtitle = " · ".join(part for part in (*head, WORDING[self.kind], columns) if part)
+        return Document("Report on forecasts", subtitle, tuple(sections))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person asks of forecasts first: do the intervals cover as they claim, are the distributions calibrated, which way off?
+
+1. Coverage at the level, by the exact binomial test; the uniformity of the transform, where there is one. Each at half the
+   level where both are made (Bonferroni). With groups, one row each would be needed: then only intervals speak.
+2. Which way: bias in units of the stated deviation, and whether deviations are too small or too large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from epimeter.forecasts import Forecast, Normal, Sets
+from epimeter.metrics.distribution.coverage import inside
+from epimeter.report.measurement import Measurement
+from epimeter.results import plain
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastVerdict:
+    """The first lines of a report on forecasts.
+
+    Attributes
+    ----------
+    refuted
+        Whether calibration is refuted at level 0.05; None where no test is made.
+    test, p_value
+        The test that speaks loudest, and its p-value times the number of tests.
+    coverage, level
+        How often the truth was covered, and how often it should have been.
+    sentences
+        All of it in words.
+    """
+
+    refuted: bool | None
+    test: str | None
+    p_value: float | None
+    coverage: float
+    level: float
+    sentences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__} | {"sentences": list(self.sentences)}
+
+
+def forecast_verdict(
+    view: Forecast, level: float, lines: Mapping[str, Measurement], independent: bool
+) -> ForecastVerdict | None:
+    """The verdict; None where coverage has no value (quantiles that state no interval of the level)."""
+    share = lines.get("set_coverage" if isinstance(view, Sets) else "picp")
+    if share is None or share.value is None:
+        return None
+    p_values: dict[str, float] = {}
+    if view.weight is None and independent:
+        p_values["coverage"] = _binomial(view, level)
+        test = lines.get("pit_test")
+        if test is not None and test.value is not None:
+            p_values["pit_test"] = float(test.fields["p_value"])
+    loudest = min(p_values, key=lambda name: p_values[name]) if p_values else None
+    p_value = None if loudest is None else min(1.0, p_values[loudest] * len(p_values))
+    refuted = None if p_value is None else p_value < ALPHA
+    sentences = [
+        _covered(view, share, level),
+        *_tested(refuted, loudest, p_value, view.n_rows),
+        *_direction(view, lines),
+    ]
+    return ForecastVerdict(
+        refuted=refuted, test=loudest, p_value=p_value, coverage=share.value, level=level, sentences=tuple(sentences)
+    )
+
+
+def _binomial(view: Forecast, level: float) -> float:
+    from scipy.stats import binomtest
+
+    hits = view.covered if isinstance(view, Sets) else inside(view, level)
+    return float(binomtest(int(hits.sum()), view.n_rows, level).pvalue)
+
+
+def _covered(view: Forecast, share: Measurement, level: float) -> str:
+    what = "sets" if isinstance(view, Sets) else "intervals"
+    said = f"The {100 * level:.4g} % {what} hold the truth in {share.value:.1%} of the rows"
+    ends = share.interval
+    if ends is None:
+        return said + "."
+    word = (
+        f"too {'few labels' if what == 'sets' else 'narrow'}"
+        if ends.high < level
+        else f"{'more labels' if what == 'sets' else 'wider'} than the level asks for"
+        if ends.low > level
+        else "as often as they claim, as far as these rows tell"
+    )
+    return f"{said} ({ends.level:.0%} interval {ends.low:.1%} to {ends.high:.1%}): {word}."
+
+
+TESTS = {"coverage": "coverage, exact binomial test", "pit_test": "uniformity of the transform"}
+
+
+def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_rows: int) -> list[str]:
+    if test is None or p_value is None:
+        return []
+    shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
+    word = "is refuted" if refuted else "is not refuted; that is no proof of it"
+    return [f"Calibration {word} ({TESTS[test]}, {shown}, N = {n_rows:,})."]
+
+
+def _direction(view: Forecast, lines: Mapping[str, Measurement]) -> list[str]:
+    """Bias and spread in units of the stated deviation, of a normal law with independent rows."""
+    if not isinstance(view, Normal) or view.weight is not None or view.n_rows < 2:
+        return []
+    z = view.standard()
+    made = []
+    centre, error = float(z.mean()), float(z.std(ddof=1)) / math.sqrt(len(z))
+    if abs(centre) > 1.96 * error:
+        made.append(
+            f"Truths lie {abs(centre):.2f} stated deviations {'above' if centre > 0 else 'below'} the means on average."
+        )
+    square = float(np.mean(z**2))
+    noise = float(np.std(z**2, ddof=1)) / math.sqrt(len(z))
+    if abs(square - 1) > 1.96 * noise:
+        word = "too small" if square > 1 else "too large"
+        made.append(f"The stated deviations are {word}: errors are {math.sqrt(square):.2f} times as large as they say.")
+    return made
