@@ -15,14 +15,27 @@ from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
-from epimeter.readers.pairing import same_rows
+from epimeter.readers.pairing import by_place, same_rows
 
 METRICS = ("brier_score", "ece", "ecd")
+WHOLE = "report"
+"""In place of a metric's name: all values of the default report."""
+TESTS = ("l2_ece_ci", "spiegelhalter_z", "ecd_test")
 
 
 @click.command()
 @click.argument("files", type=click.Path(allow_dash=True), nargs=-1, required=True)
-@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME[,NAME…]", help="Compare by these metrics.")
+@click.option(
+    "--metric",
+    "-m",
+    "metrics",
+    multiple=True,
+    metavar="NAME[,NAME…]",
+    help="Compare by these metrics; report: by every value of the default report.",
+)
+@click.option(
+    "--paired", is_flag=True, help="Row by row, whatever the ids: the files hold the same cases in one order."
+)
 @click.option("--unpaired", is_flag=True, help="The files hold different rows, even where they have equally many.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of intervals and tests.")
 @click.option(
@@ -41,6 +54,7 @@ METRICS = ("brier_score", "ece", "ecd")
 def compare(
     files: tuple[str, ...],
     metrics: tuple[str, ...],
+    paired: bool,
     unpaired: bool,
     level: float,
     adjust: Any,
@@ -55,7 +69,7 @@ def compare(
     """Compare the predictions in two or more FILES.
 
     Files with the same ids, or without ids but with the same outcomes row by row, are taken as models on the same data
-    and compared in pairs of rows; others are independent samples.
+    and compared in pairs of rows, and so is row by row what is --paired; others are independent samples.
 
     \b
     epimeter compare before.csv after.csv
@@ -66,6 +80,8 @@ def compare(
 
     if len(files) < 2:
         raise click.UsageError("compare takes at least two files")
+    if paired and unpaired:
+        raise click.UsageError("--paired and --unpaired contradict each other; give one")
     spare(output, *files)
     form = asked_form(output, as_json)
     if figure is not None:
@@ -83,13 +99,13 @@ def compare(
     for table in tables:
         refuse_weights(table, "compare")
     names = named_files(files)
-    chosen = metric_names(metrics, METRICS)
+    chosen = _named(metric_names(metrics, METRICS), tables[0].kind)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
-    matched = None if unpaired else same_rows(tables)
+    matched = None if unpaired else by_place(tables) if paired else same_rows(tables)
     n_pairs = len(tables) * (len(tables) - 1) // 2
     clusters = None if matched is None else matched[0].clusters
-    paired = matched is not None and clusters is None
-    progress = Progress(draws * (1 + n_pairs if paired else 2 if matched is None else 1), "draws")
+    swaps = n_pairs if matched is not None and clusters is None else 1 if matched is None else 0
+    progress = Progress(draws * (1 + swaps), "draws")
     options["progress"] = progress
     if matched is not None:
         models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}
@@ -110,10 +126,9 @@ def compare(
         raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
     progress.close()
     if figure is not None:
-        from epimeter.draw.forest import forest
         from epimeter.draw.saving import save
 
-        save(forest(found), figure)
+        save(_drawn(found, names, matched or tables), figure)
         click.echo(f"wrote {figure}", err=True)
     told = found.told(
         models=[{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
@@ -122,6 +137,28 @@ def compare(
         seed=seed,
     )
     write(told.rendered(form), output)
+
+
+def _named(names: list[str], kind: Any) -> list[str]:
+    """Names of metrics; `report` stands for those of the default report, without the tests of calibration in it."""
+    from epimeter.report.evaluation import headlines
+
+    whole = [name for name in headlines(kind) if name not in TESTS]
+    return list(dict.fromkeys(each for name in names for each in (whole if name == WHOLE else [name])))
+
+
+def _drawn(found: Any, names: list[str], tables: list[Any]) -> Any:
+    """The differences, and beside them the models over each other where they can be told apart."""
+    from epimeter.draw.bins import reliability_curve
+    from epimeter.draw.compared import compared
+    from epimeter.draw.forest import forest
+    from epimeter.draw.overlay import MOST
+    from epimeter.views import view
+
+    if len(tables) > MOST:
+        return forest(found)
+    views = {name: view(table.y_true, table.y_prob, kind=table.kind) for name, table in zip(names, tables, strict=True)}
+    return compared(found, {name: reliability_curve(given) for name, given in views.items()})
 
 
 def named_files(files: tuple[str, ...]) -> list[str]:

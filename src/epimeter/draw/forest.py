@@ -13,6 +13,9 @@ from epimeter.draw.saving import require_matplotlib
 from epimeter.errors import InputError
 from epimeter.inference.tables import Difference
 
+SIDE = LEFT + 1.2
+"""Room for the names of the pairs."""
+
 
 def forest(differences: Sequence[Difference], *, ax: Any = None, title: str = "Differences between models") -> Any:
     """Each difference with its interval; in colour where it is established.
@@ -22,22 +25,39 @@ def forest(differences: Sequence[Difference], *, ax: Any = None, title: str = "D
     require_matplotlib()
     if not differences:
         raise InputError("forest draws at least one difference; got none", field="differences")
-    metrics = list(dict.fromkeys(d.metric for d in differences))
-    pairs = list(dict.fromkeys(f"{d.first} - {d.second}" for d in differences))
-    level = differences[0].interval.level
     if ax is not None:
+        metrics = list(dict.fromkeys(d.metric for d in differences))
         if len(metrics) > 1:
             raise InputError(f"ax holds the differences of one metric; got {', '.join(metrics)}", field="ax")
         _panel(dressed(ax, title), list(differences))
         return ax.figure
-    each = 0.35 * len(pairs) + 0.35
-    side = LEFT + 1.2
-    notes = [f"points: differences; lines: {100 * level:g} % intervals; coloured: established after adjustment"]
-    made, height = page(side + 4.2 + 1.3, (each + 0.55) * len(metrics), title, notes)
-    for number, metric in enumerate(metrics):
-        axes = panel(made, side, height - (each + 0.55) * (number + 1) + 0.5, 4.2, each)
-        _panel(axes, [d for d in differences if d.metric == metric])
+    made, height = page(*size_of(differences), title, notes_of(differences))
+    panels(made, 0.0, height, differences)
     return made
+
+
+def notes_of(differences: Sequence[Difference]) -> list[str]:
+    """What must be said of points and lines."""
+    level = 100 * differences[0].interval.level
+    return [f"points: differences; lines: {level:g} % intervals; coloured: established after adjustment"]
+
+
+def size_of(differences: Sequence[Difference]) -> tuple[float, float]:
+    """Width and height of the panels of all metrics, in inches."""
+    metrics = dict.fromkeys(d.metric for d in differences)
+    return SIDE + 4.2 + 1.3, (_height(differences) + 0.55) * len(metrics)
+
+
+def panels(made: Any, left: float, top: float, differences: Sequence[Difference]) -> None:
+    """A panel for every metric, one under the other, from a place of the page on."""
+    each = _height(differences)
+    for number, metric in enumerate(dict.fromkeys(d.metric for d in differences)):
+        axes = panel(made, left + SIDE, top - (each + 0.55) * (number + 1) + 0.5, 4.2, each)
+        _panel(axes, [d for d in differences if d.metric == metric])
+
+
+def _height(differences: Sequence[Difference]) -> float:
+    return 0.35 * len(dict.fromkeys((d.first, d.second) for d in differences)) + 0.35
 
 
 def _panel(axes: Any, some: list[Difference]) -> None:

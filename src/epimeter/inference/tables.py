@@ -162,7 +162,9 @@ class Comparison(Lines[Difference]):
             *(Paragraph(note) for note in self.notes),
         )
         ranks = [_ranks(metric, lines) for metric, lines in self.facts.get("ranking", {}).items()]
-        return Document("Do the models differ?", self.subtitle, (*ranks, *sections, Section("Reading", last)))
+        metrics = dict.fromkeys(d.metric for d in self) if len(pairs) > 1 else ()
+        grids = [_matrix(metric, [d for d in self if d.metric == metric]) for metric in metrics]
+        return Document("Do the models differ?", self.subtitle, (*ranks, *grids, *sections, Section("Reading", last)))
 
 
 def _ranks(metric: str, lines: list[dict[str, Any]]) -> Section:
@@ -180,6 +182,18 @@ def _ranks(metric: str, lines: list[dict[str, Any]]) -> Section:
     title = f"Ranking by {metric}"
     columns = ("rank", "model", "value", "best in replicates", "beaten by")
     return Section(title, (Grid(title, columns, rows, frozenset({0, 2, 3})),))
+
+
+def _matrix(metric: str, some: list[Difference]) -> Section:
+    """Every model against every other by one metric, with the adjusted p-value; a star where the difference is established."""
+    names = list(dict.fromkeys(name for d in some for name in (d.first, d.second)))
+    cells: dict[tuple[str, str], str] = {}
+    for d in some:
+        for pair, value in (((d.first, d.second), d.value), ((d.second, d.first), -d.value)):
+            cells[pair] = f"{value:+.4g} ({chance(d.adjusted)}){'*' if d.better else ''}"
+    rows = tuple((row, *(cells.get((row, column), "–") for column in names)) for row in names)
+    title = f"Differences by {metric}: row minus column (adjusted p; * established)"
+    return Section(title, (Grid(title, ("model", *names), rows, frozenset(range(1, 1 + len(names)))),))
 
 
 def _pair(names: tuple[str, str], some: list[Difference]) -> Section:

@@ -19,6 +19,26 @@ def same_rows(tables: list[Table]) -> list[Table] | None:
     return tables if all(np.array_equal(table.y_true, first.y_true) for table in tables) else None
 
 
+def by_place(tables: list[Table]) -> list[Table]:
+    """The tables as they stand, row k of each being the same case, because somebody says so."""
+    first = tables[0]
+    for table in tables[1:]:
+        if table.n_rows != first.n_rows or table.y_prob.shape != first.y_prob.shape:
+            raise InputError(
+                f"rows paired by their places must be equally many; {first.source} has {first.n_rows:,} and {table.source} "
+                f"{table.n_rows:,}, or other columns",
+                field="label",
+            )
+        differ = np.flatnonzero(table.y_true != first.y_true) if table.kind != "answer" else ()
+        if len(differ):
+            raise InputError(
+                f"rows paired by their places must have the same outcomes; {len(differ):,} of {table.source} and {first.source} "
+                f"differ, the first is row {int(differ[0]):,}, counted from 0. Give ids, or compare different rows: --unpaired",
+                field="label",
+            )
+    return tables
+
+
 def _by_id(tables: list[Table]) -> list[Table] | None:
     """The rows by their ids. Answers are each model's own: those that all models gave are compared, whoever was right."""
     labels = [np.asarray([str(value) for value in table.id]) for table in tables]

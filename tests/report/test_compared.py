@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons as they are typed: rows paired by place, every value of the report, all pairs at once, models over each other."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from epimeter.cli import epimeter
+
+
+def typed(*words):
+    done = CliRunner().invoke(epimeter, ["compare", *map(str, words), "--draws", "29"])
+    return done.output if done.exception is None else f"{done.output}{done.exception}"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Answers of three models to the same questions in one order, without ids; each is right on rows of its own."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    made = []
+    for name, shift in (("a", 0.0), ("b", 0.25), ("c", 0.02)):
+        said = rng.uniform(0.5, 1, 400)
+        right = (rng.random(400) < said - shift).astype(int)
+        lines = [f"{r},{s:.6f}" for r, s in zip(right, said, strict=True)]
+        made.append(tmp_path / f"{name}.csv")
+        made[-1].write_text("correct,confidence\n" + "\n".join(lines) + "\n")
+    return made
+
+
+def test_models_that_are_right_on_different_rows_are_paired_by_place_when_told(files):
+    alone, told = (json.loads(typed(*files[:2], "--json", *words)) for words in ((), ("--paired",)))
+    assert alone["pairing"] == "different rows" and told["pairing"] == "same rows"
+    assert {d["method"] for d in told["differences"]} >= {"paired bootstrap; swapping test"}
+    short = files[0].with_name("short.csv")
+    short.write_text("\n".join(files[1].read_text().splitlines()[:100]) + "\n")
+    assert "must be equally many; " in typed(files[0], short, "--paired")
+    assert "contradict" in typed(*files[:2], "--paired", "--unpaired")
+
+
+def test_events_paired_by_place_must_have_the_same_outcomes(tmp_path):
+    for name, first in (("a", 1), ("b", 0)):
+        (tmp_path / f"{name}.csv").write_text(f"y_true,y_prob\n0,0.2\n{first},0.6\n1,0.7\n")
+    assert "the first is row 1, counted from 0" in typed(tmp_path / "a.csv", tmp_path / "b.csv", "--paired")
+
+
+def test_every_value_of_the_report_can_be_compared(files):
+    found = json.loads(typed(*files[:2], "--paired", "-m", "report", "--json"))["differences"]
+    assert [d["metric"] for d in found] == [
+        "brier_score", "corp", "nll", "ece", "mce", "esce", "abc", "drmsce_bcs", "ecd",
+    ]  # fmt: skip
+    assert all(d["interval"]["low"] <= d["interval"]["high"] for d in found)
+
+
+def test_three_models_stand_in_a_matrix_and_on_one_sheet(files):
+    page = files[0].with_name("models.svg")
+    shown = typed(*files, "--paired", "-m", "brier_score", "--figure", page)
+    matrix = shown[shown.index("Differences by brier_score: row minus column") :]
+    row = next(line for line in matrix.splitlines() if line.split()[:1] == ["b"])
+    back = next(line for line in matrix.splitlines() if line.split()[:1] == ["a"])
+    assert row.split()[1].lstrip("+-") == back.split()[2].lstrip("+-") and row.split()[1][0] != back.split()[2][0]
+    drawn = page.read_text()
+    assert "Said against seen" in drawn and "a - c" in drawn
