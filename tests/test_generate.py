@@ -1,7 +1,12 @@
 """Generated pages say what the cards say."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from epimeter.card import catalogue
 from epimeter.generate import main, pages, stale
@@ -42,3 +47,29 @@ def test_a_test_that_is_off_its_level_says_so_on_its_card():
             assert cells[1] in told and cells[3] in told, line
             off += 1
     assert off > 3
+
+
+@pytest.mark.slow
+def test_type_checkers_see_the_metrics_and_their_parameters(tmp_path):
+    """mypy, as a user would run it."""
+    use = tmp_path / "use.py"
+    use.write_text(
+        "from epimeter import metrics\n"
+        "from epimeter.metrics import corp, ece\n"
+        "reveal_type(ece([0, 1], [0.1, 0.9], bins=10))\n"
+        "reveal_type(corp([0, 1], [0.1, 0.9]).mcb)\n"
+        "ece([0, 1], [0.1, 0.9], bin=10)\n"
+        "metrics.ece([0, 1], [0.1, 0.9], binning='masss')\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), str(use)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": str(ROOT / "src")},
+        cwd=tmp_path,
+    ).stdout
+    assert 'use.py:3: note: Revealed type is "epimeter.results.Number"' in told
+    assert 'use.py:4: note: Revealed type is "float"' in told
+    assert 'use.py:5: error: Unexpected keyword argument "bin"' in told
+    assert "use.py:6: error" in told and "Literal['width', 'mass', 'area']" in told
+    assert "use.py:7" not in told

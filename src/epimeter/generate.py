@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that follow from the code: the reference pages of the metrics. ``python -m epimeter.generate [--check]``.
+"""Files that follow from the code: the reference pages of the metrics, and their stub. ``python -m epimeter.generate [--check]``.
 
 Generated files are committed; ``--check`` (and a test) fails when one is stale. Nobody types them.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from epimeter.card import Metric, catalogue
 from epimeter.schema import COSTS, PROPER, TESTS, described
+from epimeter.stub import metrics_stub
 
 FAMILIES = {
     "point": "One score a row, and what the scores add up to",
@@ -140,6 +141,7 @@ def pages() -> dict[str, Callable[[], str]]:
     made: dict[str, Callable[[], str]] = {
         "docs/reference/README.md": reference_index,
         "docs/reference/properties.md": properties_page,
+        "src/epimeter/metrics/__init__.pyi": metrics_stub,
     }
     for metric in catalogue().values():
         made[f"docs/reference/{metric.name}.md"] = lambda m=metric: reference_page(m)  # type: ignore[misc]

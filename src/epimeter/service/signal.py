@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.metrics import ers_ece
 from epimeter.service.ledger import Ledger
 from epimeter.service.settings import Settings
 from epimeter.store import Store, evaluations, signals

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ONTO standards: ONTO-ERS 1.0.0, ONTO 42001:2025 and ONTO 42003:2025 as tables and functions."""
 
-from epimeter.metrics import ers_ece, onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics import ers_ece, onto_ece
 from epimeter.standards.bands import risk_index
 from epimeter.standards.ers import (
     ers_dataset_check,

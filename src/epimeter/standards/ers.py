@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError
-from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.metrics import ers_ece
 from epimeter.results import Result
 from epimeter.standards.bands import (
     ERS_ECE,

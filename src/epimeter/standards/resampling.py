@@ -62,7 +62,7 @@ class Plan:
     ers_bins: int = 10
     ers_threshold: float = 0.7
     ers_modifier: float = 0.0
-    strategy: str = "equal_width"
+    strategy: Any = "equal_width"
     onto_bins: int | None = None
     onto_domain: str = "general_enterprise"
     weights: tuple[float, float, float] = (0.35, 0.45, 0.20)
