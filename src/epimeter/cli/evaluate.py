@@ -132,7 +132,7 @@ def evaluate(
 
         if standards["standard"]:
             raise click.UsageError("--standard is for classification; detections have no level")
-        report = evaluate_detections(truth, file, metrics=names, **choices)
+        report = evaluate_detections(truth, file, metrics=names, **certainty.of_rows(), **choices)
         write(report.rendered(form), output)
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
@@ -173,8 +173,7 @@ def evaluate(
 def _refuse_for_detections(context: click.Context) -> None:
     """Refuse options that detections have no use for."""
     for name, option in (("columns", "--column"), ("forecast", "--kind"), ("positive", "--positive"), ("classes", "--classes"),
-                         ("format", "--format"), ("interval", "--interval"), ("level", "--level"), ("draws", "--draws"),
-                         ("seed", "--seed")):  # fmt: skip
+                         ("format", "--format")):  # fmt: skip
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} does not apply to detections; leave it out")
 

@@ -23,6 +23,8 @@ from epimeter.metrics.curve.parabola import ParabolaTest
 from epimeter.metrics.curve.piecewise import PiecewiseError
 from epimeter.metrics.detection.binned import DetectionError
 from epimeter.metrics.detection.matching import Matching
+from epimeter.metrics.distribution.strata import StrataCoverage
+from epimeter.metrics.distribution.transform import TransformHistogram, UniformityTest
 from epimeter.metrics.kernel.neighbours import NeighbourTest as _KernelNeighbourTest
 from epimeter.metrics.kernel.reliability import CombinedExperts, ReliabilityMap
 from epimeter.metrics.kernel.squared import KernelTest, LinearKernelTest
@@ -55,10 +57,13 @@ __all__ = [
     "ce2_db",
     "cece",
     "cis",
+    "class_conditional_coverage",
     "classwise_ece",
+    "conditional_coverage",
     "consistency_calibration",
     "corp",
     "coverage_at_accuracy",
+    "crps",
     "cutoff_ce",
     "d_ece",
     "dce",
@@ -119,6 +124,7 @@ __all__ = [
     "ici",
     "imbalanced_ce",
     "interval_ce",
+    "interval_score",
     "kccsd",
     "kernel_bandwidth",
     "kernel_curve",
@@ -132,6 +138,7 @@ __all__ = [
     "laece0",
     "lkce",
     "loess_curve",
+    "log_score",
     "lp_ce",
     "ls_ecoc_r",
     "lsece",
@@ -141,19 +148,27 @@ __all__ = [
     "mce",
     "mcm",
     "mdca",
+    "mean_interval_width",
+    "miscalibration_area",
     "mmce",
     "mmce_weighted",
+    "moment_score",
     "msce",
     "mvce",
     "mvms_ece",
     "nll",
     "nll_decomposition",
+    "normalised_squared_error",
     "normalized_entropy",
     "nses",
     "oe_ratio",
     "onto_ece",
     "pce",
+    "picp",
     "piece",
+    "pinball_loss",
+    "pit",
+    "pit_test",
     "pointwise_lp_error",
     "power_score",
     "proper_linear_score",
@@ -161,6 +176,7 @@ __all__ = [
     "pseudo_spherical_score",
     "pws",
     "qgc",
+    "quantile_calibration_error",
     "rbece",
     "reliability_map",
     "rice",
@@ -171,9 +187,12 @@ __all__ = [
     "sbece",
     "sece",
     "selective_accuracy",
+    "set_coverage",
+    "set_size",
     "sgc",
     "sice",
     "silf",
+    "size_stratified_coverage",
     "skce_b",
     "skce_ul",
     "skce_uq",
@@ -193,6 +212,7 @@ __all__ = [
     "top_label_ce",
     "vece",
     "wcr",
+    "weighted_interval_score",
     "wsece",
     "wsmcs",
 ]
@@ -2658,3 +2678,399 @@ class _Sgc(Metric[Number]):
         """Spherical score of a detector, turned so that 0 is best; 1 for each missed object."""
 
 sgc: _Sgc
+
+class _ClassConditionalCoverage(Metric[StrataCoverage]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        least_rows: int = 10,
+        interval: Any = None,
+    ) -> StrataCoverage:
+        """The least coverage of any true class, and how far classes are from the level."""
+
+class_conditional_coverage: _ClassConditionalCoverage
+
+class _ConditionalCoverage(Metric[StrataCoverage]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        groups: Any,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        least_rows: int = 10,
+        interval: Any = None,
+    ) -> StrataCoverage:
+        """The least coverage of any group, and how far groups are from the level."""
+
+conditional_coverage: _ConditionalCoverage
+
+class _Crps(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        estimator: Literal["fair", "energy"] = "energy",
+        interval: Any = None,
+    ) -> Number:
+        """Distance of the stated distribution from what came true; of a point forecast the absolute error."""
+
+crps: _Crps
+
+class _IntervalScore(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        interval: Any = None,
+    ) -> Number:
+        """Width of the intervals, and a fine for every truth outside."""
+
+interval_score: _IntervalScore
+
+class _LogScore(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """Surprise at what came true under the stated normal law."""
+
+log_score: _LogScore
+
+class _MeanIntervalWidth(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        interval: Any = None,
+    ) -> Number:
+        """How wide the intervals are, in the unit of what is forecast."""
+
+mean_interval_width: _MeanIntervalWidth
+
+class _MiscalibrationArea(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        count: int = 99,
+        interval: Any = None,
+    ) -> Number:
+        """Area between the curve of the quantiles and the diagonal."""
+
+miscalibration_area: _MiscalibrationArea
+
+class _MomentScore(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """Squared error in units of the stated variance, plus the logarithm of that variance; for any law."""
+
+moment_score: _MomentScore
+
+class _NormalisedSquaredError(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """Squared error by the stated variance: above 1 over-confident, below 1 under-confident."""
+
+normalised_squared_error: _NormalisedSquaredError
+
+class _Picp(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        interval: Any = None,
+    ) -> Number:
+        """How often the interval holds the truth; a calibrated forecast covers as often as its level says."""
+
+picp: _Picp
+
+class _PinballLoss(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        quantile: float | None = None,
+        interval: Any = None,
+    ) -> Number:
+        """How far quantiles are from what came true, each side weighed by its chance."""
+
+pinball_loss: _PinballLoss
+
+class _Pit(Metric[TransformHistogram]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        bins: int = 10,
+        interval: Any = None,
+    ) -> TransformHistogram:
+        """Where truths fall in the stated distributions, as counts in classes; flat is calibrated."""
+
+pit: _Pit
+
+class _PitTest(Metric[UniformityTest]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        method: Literal["auto", "chi2", "ks", "cvm"] = "auto",
+        bins: int = 10,
+        interval: Any = None,
+    ) -> UniformityTest:
+        """Test whether truths fall everywhere in the stated distributions alike; a small p-value refutes calibration."""
+
+pit_test: _PitTest
+
+class _QuantileCalibrationError(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        count: int = 19,
+        norm: float = 1.0,
+        interval: Any = None,
+    ) -> Number:
+        """Mean gap between the level of a quantile and the share of truths at or below it."""
+
+quantile_calibration_error: _QuantileCalibrationError
+
+class _SetCoverage(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        interval: Any = None,
+    ) -> Number:
+        """How often the set holds the true label."""
+
+set_coverage: _SetCoverage
+
+class _SetSize(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """How many labels a set names on average."""
+
+set_size: _SetSize
+
+class _SizeStratifiedCoverage(Metric[StrataCoverage]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        level: float = 0.9,
+        strata: int = 5,
+        least_rows: int = 10,
+        interval: Any = None,
+    ) -> StrataCoverage:
+        """The least coverage among rows whose intervals or sets are of similar size."""
+
+size_stratified_coverage: _SizeStratifiedCoverage
+
+class _WeightedIntervalScore(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """Interval scores of several levels and the error of the median in one number, near the CRPS."""
+
+weighted_interval_score: _WeightedIntervalScore

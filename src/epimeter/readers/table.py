@@ -129,6 +129,26 @@ class Table:
             return f"{self.n_rows:,} answers to {units:,} questions"
         return f"{self.n_rows:,} rows of {units:,} groups"
 
+    @property
+    def repeated_ids(self) -> dict[str, Any] | None:
+        """How many rows have the id of an earlier one, and the first such id; None where all differ, or there are none.
+
+        The answers of a log have the id of their question, several times where it was asked several times.
+        """
+        if self.id is None or self.confidence_source is not None:
+            return None
+        import pyarrow as pa
+        from pyarrow import compute
+
+        column = self.id if isinstance(self.id, pa.Array | pa.ChunkedArray) else pa.array(map(str, self.id))
+        column = column.drop_null()
+        count = len(column) - len(compute.unique(column))
+        if not count:
+            return None
+        tally = compute.value_counts(column)
+        first = tally.field("values").filter(compute.greater(tally.field("counts"), 1))[0].as_py()
+        return {"count": count, "first": first}
+
     def described(self) -> dict[str, Any]:
         """Where the rows came from, for a report."""
         facts: dict[str, Any] = {"name": self.source, "columns": dict(self.roles)}
@@ -136,6 +156,9 @@ class Table:
             facts["unlabelled"] = self.unlabelled
         if self.notes:
             facts["notes"] = list(self.notes)
+        repeated = self.repeated_ids
+        if repeated:
+            facts["repeated_ids"] = repeated
         if self.recalibrated_by:
             facts["recalibrated_by"] = self.recalibrated_by
         if self.confidence_source:

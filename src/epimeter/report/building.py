@@ -15,7 +15,7 @@ from epimeter.errors import InputError, ReadError
 from epimeter.passes.ledger import Ledger, SliceTotals
 from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
 from epimeter.passes.selection import Entry
-from epimeter.report.cautions import cautions, damaged, recalibrated
+from epimeter.report.cautions import cautions, damaged, recalibrated, repeated
 from epimeter.report.certainty import Wanted, biased, evidence, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
@@ -118,6 +118,7 @@ def report(
         cautions=(
             *_suspicions(plan, totals, rows, table),
             *recalibrated(source),
+            *repeated(source),
             *cautions(totals, rows, table, lines),
             *few_groups,
             *biased(lines),

@@ -26,6 +26,15 @@ def recalibrated(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"the predictions were recalibrated after the model made them; column {column} says by which map",)
 
 
+def repeated(source: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence where rows have the id of another: the same prediction twice counts as more evidence than it is."""
+    found = source.get("repeated_ids")
+    if not found:
+        return ()
+    rows = "row has" if found["count"] == 1 else "rows have"
+    return (f"{found['count']:,} {rows} the id of an earlier one (the first is {found['first']!r:.40}): rows twice?",)
+
+
 def damaged(skipped: Sequence[str]) -> tuple[str, ...]:
     """A sentence where parts of the source were left out."""
     if not skipped:

@@ -3,21 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import epimeter
 from epimeter.card import Metric, catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.inference.intervals import interval_for
 from epimeter.readers.coco import Detections, read_coco
+from epimeter.report.certainty import Intervals, Wanted
 from epimeter.report.measurement import Measurement, Report
-from epimeter.results import Result, bin_table
+from epimeter.results import Interval, Result, bin_table
 from epimeter.summaries import Bins
 from epimeter.views import view
 
+SEVEN = ("truth_image", "truth_class", "truth_box", "image", "label", "box", "score")
+
 
 def evaluate_detections(
-    truth: str | None, results: str, *, metrics: str | Iterable[str] | None = None, **choices: Any
+    truth: str | None,
+    results: str,
+    *,
+    metrics: str | Iterable[str] | None = None,
+    intervals: Intervals | None = "asymptotic",
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+    **choices: Any,
 ) -> Report:
     """Measure a detector from COCO-style files.
 
@@ -29,6 +41,8 @@ def evaluate_detections(
         The file of detections.
     metrics
         Names of detection metrics; None or ``"all"`` for every one.
+    intervals, level, draws, seed
+        As for `evaluate`: no law of a detection metric is known, so there are intervals only by drawing images again.
     choices
         Parameters such as ``iou_threshold=0.5``, given to every metric that has them.
     """
@@ -40,7 +54,8 @@ def evaluate_detections(
     for name in choices:
         if name not in known:
             raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
-    made = tuple(_measure(metric, found, choices) for metric in named)
+    wanted = None if intervals is None else Wanted(intervals, level, draws, seed)
+    made = tuple(_measure(metric, found, choices, wanted) for metric in named)
     matched = find("match_detections")(*found.columns, **_own(find("match_detections"), choices))
     if len(matched.kept) == 0:
         raise InputError("no detection is left to measure; lower score_threshold", field="score_threshold")
@@ -49,7 +64,8 @@ def evaluate_detections(
     assert table is not None
     threshold = _own(find("match_detections"), choices).get("iou_threshold", 0.5)
     matching = f"a detection counts as right where it matches an object at IOU >= {threshold:g}"
-    cautions = [f"{found.crowds:,} crowd annotations were left out"] if found.crowds else []
+    cautions = [*_mismatch(found, matched.tp, choices)]
+    cautions += [f"{found.crowds:,} crowd annotations were left out"] if found.crowds else []
     if matched.fn:
         cautions.append(f"{matched.fn:,} of {matched.tp + matched.fn:,} objects were found by no detection")
     return Report(
@@ -81,7 +97,42 @@ def _own(metric: Metric[Any], choices: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in choices.items() if name in metric.parameters}
 
 
-def _measure(metric: Metric[Any], found: Detections, choices: dict[str, Any]) -> Measurement:
+def _mismatch(found: Detections, matched: int, choices: dict[str, Any]) -> Iterator[str]:
+    """A sentence where hardly anything matches: boxes written as corners, or files that do not belong together."""
+    box = found.box.copy()
+    box[:, 2:] -= box[:, :2]  # what stands there as width and height, read as a corner
+    sound = (box[:, 2:] > box[:, :2]).all(axis=1)
+    box[~sound] = found.box[~sound]
+    columns = dict(zip(SEVEN, found.columns, strict=True)) | {"box": box}
+    match = find("match_detections")
+    as_corners = match(**columns, **_own(match, choices)).tp
+    if as_corners > 10 * max(matched, 1):
+        yield (
+            f"{matched:,} detections match an object, and {as_corners:,} would if their boxes were corners: were they written as "
+            "[x1, y1, x2, y2]? COCO's are [x, y, width, height]"
+        )
+    elif not matched:
+        yield "no detection matches an object: other image or class numbers, or boxes of another scale?"
+
+
+def _interval(
+    metric: Metric[Any], found: Detections, chosen: dict[str, Any], wanted: Wanted | None
+) -> tuple[Interval | None, str | None]:
+    """The interval of a value, or why there is none."""
+    if wanted is None:
+        return None, None
+    if wanted.kind != "bootstrap":
+        return None, "bootstrap only"
+    try:
+        made = interval_for(
+            metric, found.columns, chosen, level=wanted.level, method="basic", draws=wanted.draws, seed=wanted.seed
+        )
+    except UndefinedMetricError:
+        return None, "none known"
+    return made, None
+
+
+def _measure(metric: Metric[Any], found: Detections, choices: dict[str, Any], wanted: Wanted | None) -> Measurement:
     chosen = _own(metric, choices)
     if "image_size" in metric.parameters and "image_size" not in chosen and found.image_size is not None:
         chosen["image_size"] = found.image_size
@@ -97,6 +148,7 @@ def _measure(metric: Metric[Any], found: Detections, choices: dict[str, Any]) ->
         answer = metric(*found.columns, **chosen)
     except UndefinedMetricError as reason:
         return Measurement(value=None, undefined=str(reason), **facts)
+    facts["interval"], facts["no_interval"] = _interval(metric, found, chosen, wanted)
     if isinstance(answer, Result):
         small = {name: value for name, value in answer.to_dict().items() if not isinstance(value, list)}
         return Measurement(value=answer.headline, fields=small, **facts)
