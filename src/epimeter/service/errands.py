@@ -14,7 +14,7 @@ import msgspec
 
 from epimeter.card import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
-from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.metrics import ers_ece
 from epimeter.passport import canonical, passport, pdf
 from epimeter.report.evaluation import report_on
 from epimeter.service.bodies import Body, encoded, unpacked

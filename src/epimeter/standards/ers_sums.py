@@ -20,7 +20,7 @@ import numpy as np
 
 from epimeter.errors import InputError
 from epimeter.kinds import Kind, kind_of
-from epimeter.metrics import ers_ece  # type: ignore[attr-defined]
+from epimeter.metrics import ers_ece
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation, checked, composed
 from epimeter.standards.records import Period, Records
 from epimeter.summaries import Bins, BinTotals, fixed

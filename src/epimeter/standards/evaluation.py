@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.kinds import WORDING
-from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics import onto_ece
 from epimeter.metrics.bin.onto import STANDARD_BINS, OntoError
 from epimeter.standards import cautions, ers, schedule
 from epimeter.standards.bands import number, word

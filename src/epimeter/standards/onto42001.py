@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.metrics import onto_ece  # type: ignore[attr-defined]
+from epimeter.metrics import onto_ece
 from epimeter.metrics.bin.onto import OntoError
 from epimeter.results import Result
 from epimeter.standards.bands import RISK, at_least, at_most, number, risk_index, word
