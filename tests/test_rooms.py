@@ -22,6 +22,7 @@ ORDER = (
     "card",
     "schema",
     "metrics",
+    "stub",
     "simulate",
     "inference",
     "passes",

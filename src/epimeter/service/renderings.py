@@ -10,7 +10,7 @@ from epimeter.documents.html import html
 from epimeter.documents.markdown import markdown
 from epimeter.documents.sections import Document
 from epimeter.documents.terminal import terminal
-from epimeter.report.kept import curves_of
+from epimeter.report.figure_rows import curves_of
 from epimeter.report.pages import document, pictures
 from epimeter.report.stored import report_of
 from epimeter.service.problems import Problem
