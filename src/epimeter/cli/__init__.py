@@ -89,7 +89,7 @@ def epimeter() -> None:
     epimeter slices FILE              where it says too much or too little: segments of crossed columns
     epimeter gate                     hold predictions against the policy in epimeter.toml, for CI
     epimeter recalibrate FILE         maps from what is stated to what comes true: compare, fit, apply
-    epimeter plan --expected-ece E    how many rows make a verdict firm
+    epimeter plan --expected-ece E    how many rows make a verdict firm; --metric M --limit L
     epimeter collect FOLDER FILE…     predictions now, outcomes later, joined by id
     epimeter monitor FOLDER           calibration over time, with alarms that hold their rate
     epimeter metrics [NAME]           all metrics, or the card of one

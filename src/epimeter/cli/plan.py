@@ -21,7 +21,13 @@ DOMAINS = ("medical", "legal", "financial", "code", "general")
     "--level", "wanted", type=click.Choice(LEVELS), help="The level aimed at; without it every level's limits count."
 )
 @click.option("--domain", type=click.Choice(DOMAINS), default="general", show_default=True)
-@click.option("--expected-ece", type=click.FloatRange(0, 1), required=True, help="The calibration error expected.")
+@click.option("--expected-ece", type=click.FloatRange(0, 1), help="The calibration error expected.")
+@click.option("--metric", help="Instead of a standard: a metric and its own --limit.")
+@click.option("--limit", type=float, help="The tolerance of --metric.")
+@click.option("--expected", type=float, help="What is expected of --metric; without it several values are supposed.")
+@click.option(
+    "--deviation", type=click.FloatRange(0, min_open=True), help="How much one row varies --metric, where known."
+)
 @click.option("--expected-u-recall", type=click.FloatRange(0, 1), help="The U-Recall expected, as a fraction.")
 @click.option(
     "--accuracy", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Share of right answers expected."
@@ -42,7 +48,11 @@ DOMAINS = ("medical", "legal", "financial", "code", "general")
 def plan(
     wanted: str | None,
     domain: str,
-    expected_ece: float,
+    expected_ece: float | None,
+    metric: str | None,
+    limit: float | None,
+    expected: float | None,
+    deviation: float | None,
     expected_u_recall: float | None,
     accuracy: float,
     unknowns: float,
@@ -53,11 +63,12 @@ def plan(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Say how many rows make the verdict of a standard firm: every interval clear of every limit.
+    """Say how many rows make the verdict of a standard firm, or decide about a limit of one's own.
 
-    ONTO-ERS and ONTO 42001 have limits of their own; both are planned for unless one is chosen.
+    ONTO-ERS and ONTO 42001 have limits of their own; both are planned for unless one is chosen, or a metric and its limit.
 
     \b
+    epimeter plan --metric brier_score --limit 0.2 --expected 0.17
     epimeter plan --level L2 --domain medical --expected-ece 0.06
     epimeter plan --level L2 --expected-ece 0.06 --expected-u-recall 0.62 --standard ers --json
     """
@@ -65,6 +76,22 @@ def plan(
     from epimeter.standards import ers
 
     form = asked_form(output, as_json, without=("html", "markdown", "csv", "latex", "pdf", "png", "svg"))
+    if (metric is None) != (limit is None):
+        raise click.UsageError("--metric and --limit belong together")
+    if metric is None and (expected is not None or deviation is not None):
+        raise click.UsageError("--expected and --deviation are for --metric and its --limit")
+    if metric is not None and limit is not None:
+        from epimeter.cli.tolerance import tolerance
+
+        if expected_ece is not None or wanted is not None or expected_u_recall is not None:
+            raise click.UsageError(
+                "--metric has its own --limit; --level, --expected-ece and --expected-u-recall are for standards"
+            )
+        says, plain = tolerance(metric, limit, expected, deviation, accuracy, bins, power, confidence)
+        write(json.dumps(plain, indent=2, allow_nan=False) + "\n" if form == "json" else says, output)
+        return
+    if expected_ece is None:
+        raise click.UsageError("plan takes --expected-ece for the standards, or --metric with its --limit")
     found = {}
     if standard in ("ers", "both"):
         targets = _ers(wanted, domain, expected_ece, expected_u_recall, accuracy, bins)

@@ -29,8 +29,8 @@ def by_place(tables: list[Table]) -> list[Table]:
                 f"{table.n_rows:,}, or other columns",
                 field="label",
             )
-        differ = np.flatnonzero(table.y_true != first.y_true) if table.kind != "answer" else ()
-        if len(differ):
+        differ = np.flatnonzero(table.y_true != first.y_true)
+        if len(differ) and table.kind != "answer":
             raise InputError(
                 f"rows paired by their places must have the same outcomes; {len(differ):,} of {table.source} and {first.source} "
                 f"differ, the first is row {int(differ[0]):,}, counted from 0. Give ids, or compare different rows: --unpaired",
