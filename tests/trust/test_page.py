@@ -33,6 +33,7 @@ from test_attacks import cosigned
 from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 
 from epimeter.errors import VerificationError
+from epimeter.trust.attestation import attest
 from epimeter.trust.canonical import canonical_json, to_base64, to_base64url, to_moment
 from epimeter.trust.note import NoteKey
 from epimeter.trust.page import page
@@ -208,6 +209,32 @@ def test_files_and_keys_given_by_hand(browser, tmp_path):
             "delete document.getElementById('verdict').dataset.done; document.getElementById('go').click(); 1"
         )
         assert said(browser)[0] == expected, (name, value)
+
+
+def test_the_page_shows_an_auditors_attestation_as_the_command_does(browser, tmp_path):
+    (tmp_path / "verify.html").write_text(page(), encoding="utf-8")
+    (tmp_path / "c.json").write_bytes(CERTIFICATE)
+    document = json.loads(CERTIFICATE)
+    facts = {"auditor": "Audit <b>AG</b>", "basis": ("reproduced",), "scope": "numbers", "at": AT}
+    (tmp_path / "a.json").write_bytes(attest(document, OTHER, **facts).to_json())
+    strange = document | {"subject": {**document["subject"], "system_id": "better"}}
+    (tmp_path / "b.json").write_bytes(attest(strange, OTHER, **facts).to_json())
+    browser.open((tmp_path / "verify.html").as_uri())
+
+    def audit(file, key):
+        values = {"key": to_base64(ISSUER.public.raw), "auditor-key": key}
+        for name, value in values.items():
+            browser.evaluate(f"document.getElementById({name!r}).value = {value!r}; 1")
+        browser.evaluate("delete document.getElementById('verdict').dataset.done; 1")
+        browser.choose_files("#files", [tmp_path / "c.json", tmp_path / file])
+        said(browser)
+        return browser.evaluate("[...document.querySelectorAll('#facts tr')].map(row => row.innerText).join('|')")
+
+    key = to_base64(OTHER.public.raw)
+    assert "attested by Audit <b>AG</b> on " in audit("a.json", key)
+    assert "NOT proven: the document is signed by none" in audit("a.json", to_base64(STATUS.public.raw))
+    assert "whom you believe" in audit("a.json", "")
+    assert "not of these bytes" in audit("b.json", key)
 
 
 def test_a_root_needs_the_fingerprint_that_is_known(browser, tmp_path):

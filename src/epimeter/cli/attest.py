@@ -10,7 +10,7 @@ import click
 from epimeter.cli.issuer import opened
 from epimeter.cli.outputs import in_a_folder, spare
 from epimeter.cli.passphrase import passphrase, passphrase_option
-from epimeter.cli.trusted import content_of, moment_of
+from epimeter.cli.trusted import content_of, key_of, moment_of
 from epimeter.errors import InputError
 
 
@@ -36,6 +36,7 @@ from epimeter.errors import InputError
     help="An attestation to be entered into the log of --issuer.",
 )
 @click.option("--issuer", type=click.Path(exists=True, file_okay=False), help="Folder of the issuer, with --enter.")
+@click.option("--auditor-key", metavar="KEY", help="The auditor's key, with --enter: the signature is checked with it.")
 @passphrase_option
 def attest(
     certificate: str,
@@ -48,6 +49,7 @@ def attest(
     output: str | None,
     enter: str | None,
     issuer: str | None,
+    auditor_key: str | None,
     passphrase_file: str | None,
 ) -> None:
     """Sign, as an auditor, that the certificate CERT was reproduced from its data or audited on site.
@@ -68,8 +70,12 @@ def attest(
     if enter is not None:
         if issuer is None:
             raise click.UsageError("--enter needs the issuer's folder: --issuer FOLDER")
+        from epimeter.trust.attesting import enter_attestation
+
         with opened(issuer, at) as registry:
-            place = registry.enter_attestation(content_of(enter), registry.signers(passphrase(passphrase_file), at), at)
+            signers = registry.signers(passphrase(passphrase_file), at)
+            key = None if auditor_key is None else key_of(auditor_key)
+            place = enter_attestation(registry, content_of(enter), signers, at, key=key)
         click.echo(f"entry {place} of the log")
         return
     if folder is None or name is None or scope is None or output is None:

@@ -23,7 +23,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from epimeter import __version__
 from epimeter.service import documents, problems
 from epimeter.service.access import Gate, Uses
-from epimeter.service.api import account, catalogue, collection, evaluations, keys, registry, signal, trust, webhooks
+from epimeter.service.api import (
+    account,
+    attestations,
+    catalogue,
+    collection,
+    evaluations,
+    keys,
+    registry,
+    signal,
+    trust,
+    webhooks,
+)
 from epimeter.service.api.catalogue import Readiness
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
@@ -41,7 +52,7 @@ from epimeter.store import evaluations as stored
 from epimeter.store import jobs as work
 from epimeter.store.migrations import revision
 
-AREAS = (evaluations, collection, registry, signal, keys, account, webhooks, trust, catalogue)
+AREAS = (evaluations, collection, registry, attestations, signal, keys, account, webhooks, trust, catalogue)
 PULSE = 0.01
 log = logging.getLogger("epimeter.service")
 

@@ -20,12 +20,13 @@ import msgspec
 from epimeter.errors import InputError
 from epimeter.readers.digest import SCHEME
 from epimeter.store.moments import moment, written
+from epimeter.trust.attesting import enter_attestation
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import Assessment, Subject
 from epimeter.trust.checkpoint import Checkpoint, verify_checkpoint
 from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
-from epimeter.trust.keys import Signer
+from epimeter.trust.keys import PublicKey, Signer
 from epimeter.trust.log import Log
 from epimeter.trust.registration import Plan, kept
 from epimeter.trust.registry import Registry, Signers
@@ -286,6 +287,10 @@ class Ledger:
         """Obstacles and cautions of data that certificates rest on already, by the digest of their columns."""
         subject = {"organization": organization, "system_id": system_id}
         return self.registry.certified_on(system_digest(subject), f"{SCHEME}:sha-256:{digest}")
+
+    def attest(self, data: bytes, key: PublicKey, by: str) -> int:
+        """Enter an auditor's attestation; its place in the log."""
+        return enter_attestation(self.registry, data, self.signers, _now(), key=key, entered_by=by)
 
     def issued_for(self, report: bytes) -> bytes | None:
         """The certificate that states this very report, if one was issued; for a process that died in between."""

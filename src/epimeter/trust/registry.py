@@ -26,7 +26,6 @@ from typing import Any
 from epimeter.errors import InputError, LogError
 from epimeter.standards.schedule import certificate_status
 from epimeter.trust import standing
-from epimeter.trust.attestation import certificate_digest, stated
 from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
 from epimeter.trust.entries import issued_entry, log_entry, system_digest
@@ -341,38 +340,6 @@ class Registry:
         self.append(renew, signers, at)
         self.write_status()
         return tuple(suspended)
-
-    def enter_attestation(self, data: bytes, signers: Signers, at: datetime) -> int:
-        """Enter an auditor's attestation of a certificate into the log; gives the index of the entry.
-
-        Whether the auditor is to be believed is for whoever verifies to say, who pins his key.
-        """
-        found = stated(data)
-        sealed = Envelope.from_json(data)
-        identity = found["certificate"]
-        if certificate_digest(load_canonical(self.certificate(identity))) != found["digest"]:
-            raise InputError(
-                f"the attestation is not of the certificate {identity} that was issued here", field="attestation"
-            )
-        status = self.standing(identity, at).status
-        places: list[int] = []
-
-        def enter(connection: sqlite3.Connection, size: int) -> list[bytes]:
-            places.append(size)
-            reason = f"attested by {found['auditor']}: {', '.join(found['basis'])}"
-            event = Event(
-                certificate=identity, at=to_moment(at), log_index=size, cause="attested", status=status, reason=reason
-            )
-            standing.keep(connection, event)
-            digest = hashlib.sha256(sealed.signed_bytes).hexdigest()
-            key_id, basis = sealed.signatures[0].key_id, ",".join(found["basis"])
-            return [
-                log_entry("attestation.entered", identity, to_moment(at), digest=digest, key_id=key_id, basis=basis)
-            ]
-
-        self.append(enter, signers, at)
-        self._write(f"attestations/{identity}-{places[0]}.json", data)
-        return places[0]
 
     def life(self, identity: str) -> tuple[Event, ...]:
         """What happened to a certificate, the oldest event first."""

@@ -13,6 +13,7 @@ from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.standards.ers import LEVELS
 from epimeter.store import evaluations, registry
+from epimeter.trust.attesting import attestations
 from epimeter.trust.canonical import load_canonical, to_base64url
 from epimeter.trust.entries import system_digest
 from epimeter.trust.verify import NOT_PROVEN, ONLY_SUMS
@@ -29,6 +30,7 @@ CAUSES = {
     "overdue": "No evaluation came in time",
     "operator": "Changed by the registry",
     "superseded": "Superseded by a newer certificate:",
+    "attested": "Attested by an auditor",
 }
 CONDUCTED = {
     "self_submitted": "The operator of the system submitted the records; nobody else has seen where they came from.",
@@ -77,6 +79,8 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
         "similar_systems": similar_sentence(names, tries),
         "does_not_prove": [*NOT_PROVEN, *([ONLY_SUMS] if sums else [])],
         "metrics": metrics(document),
+        "attestations": [one.sentence for one in attestations(state.ledger.registry, certificate_id)],
+        "self_assessed": document["certificate"]["level"] == "L3",
         "history": [
             event.to_json() | {"words": CAUSES.get(event.cause, event.cause)}
             for event in state.ledger.registry.life(certificate_id)
@@ -85,6 +89,7 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
             "Certificate (JSON)": f"/v1/certificates/{certificate_id}",
             "DSSE envelope": f"/v1/certificates/{certificate_id}.dsse",
             "Dates (iCalendar)": f"/v1/certificates/{certificate_id}/calendar.ics",
+            "Attestations": f"/v1/certificates/{certificate_id}/attestations",
             "Status list": "/status/1",
             "Trust root": "/trust-root.json",
         },

@@ -48,7 +48,8 @@ Raw = Annotated[bytes, Depends(small_body)]
 BODY_PROBLEMS = ("too-large", "unsupported-media-type")
 
 
-def _fingerprint(raw: bytes) -> bytes:
+def fingerprint_of(raw: bytes) -> bytes:
+    """What tells one body from another."""
     return hashlib.sha256(raw).digest()
 
 
@@ -89,7 +90,7 @@ def preregister(request: Request, caller: Known, raw: Raw) -> Response:
         )
         return 201, encoded(_registration(state, id)), f"/v1/preregistrations/{id}"
 
-    return once(request, state.store, caller, _fingerprint(raw), lambda: work)
+    return once(request, state.store, caller, fingerprint_of(raw), lambda: work)
 
 
 def _registration(state: Any, id: str) -> Preregistration:
@@ -140,7 +141,7 @@ async def certify(request: Request, caller: Known, raw: Raw) -> Response:
     return Response(data, 201 if fresh else 200, headers=headers, media_type="application/json")
 
 
-def _document(request: Request, certificate_id: str) -> bytes:
+def document_of(request: Request, certificate_id: str) -> bytes:
     """The certificate; same words for an id that never was as for one that nobody may know."""
     try:
         data: bytes = request.app.state.ledger.registry.certificate(certificate_id)
@@ -159,7 +160,7 @@ IMMUTABLE = {"Cache-Control": "public, max-age=300"}
     **documented(gives=dict, problems=("not-found", "invalid")),
 )
 def dsse(request: Request, certificate_id: Id) -> Response:
-    envelope = to_envelope(load_canonical(_document(request, certificate_id)))
+    envelope = to_envelope(load_canonical(document_of(request, certificate_id)))
     return Response(envelope.to_json(), headers=IMMUTABLE, media_type="application/json")
 
 
@@ -169,7 +170,7 @@ def dsse(request: Request, certificate_id: Id) -> Response:
     **documented(media=("image/svg+xml",), problems=("not-found", "invalid")),
 )
 def badge_of(request: Request, certificate_id: Id) -> Response:
-    document = load_canonical(_document(request, certificate_id))
+    document = load_canonical(document_of(request, certificate_id))
     status = request.app.state.ledger.status_of(document, datetime.now(UTC))
     made = badge(document["certificate"]["level"], status)
     return Response(made, headers={"Cache-Control": "public, max-age=60"}, media_type="image/svg+xml")
@@ -183,7 +184,7 @@ def badge_of(request: Request, certificate_id: Id) -> Response:
 )
 def verify(request: Request, certificate_id: Id) -> Response:
     state = request.app.state
-    verdict = state.ledger.verify(_document(request, certificate_id), datetime.now(UTC))
+    verdict = state.ledger.verify(document_of(request, certificate_id), datetime.now(UTC))
     with state.store.reading() as db:
         row = registry.find(db, certificate_id)
         names, tries = (0, 0) if row is None else evaluations.similar(db, row["organization"], row["system_id"])
@@ -197,7 +198,7 @@ def verify(request: Request, certificate_id: Id) -> Response:
     **documented(gives=CertificateState, problems=("not-found", "invalid")),
 )
 def status(request: Request, certificate_id: Id) -> Response:
-    _document(request, certificate_id)
+    document_of(request, certificate_id)
     return answer(state_of(request.app.state.ledger, certificate_id))
 
 
@@ -208,7 +209,7 @@ def status(request: Request, certificate_id: Id) -> Response:
     **documented(gives=CertificateLife, problems=("not-found", "invalid")),
 )
 def life(request: Request, certificate_id: Id) -> Response:
-    _document(request, certificate_id)
+    document_of(request, certificate_id)
     events = request.app.state.ledger.registry.life(certificate_id)
     return answer(CertificateLife(certificate_id, [CertificateEvent(**event.to_json()) for event in events]))
 
@@ -221,7 +222,7 @@ def life(request: Request, certificate_id: Id) -> Response:
 )
 def calendar(request: Request, certificate_id: Id) -> Response:
     line = certificate_line(
-        load_canonical(_document(request, certificate_id)), state_of(request.app.state.ledger, certificate_id)
+        load_canonical(document_of(request, certificate_id)), state_of(request.app.state.ledger, certificate_id)
     )
     return Response(to_calendar([line], datetime.now(UTC)), media_type="text/calendar; charset=utf-8")
 
@@ -262,7 +263,7 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
         webhooks.emit(db, row["organization"], "certificate.status", made)
         return 200, encoded(made), None
 
-    return once(request, state.store, caller, _fingerprint(raw), lambda: work)
+    return once(request, state.store, caller, fingerprint_of(raw), lambda: work)
 
 
 @area.get(
@@ -271,7 +272,7 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
     **documented(gives=dict, problems=("not-found", "invalid")),
 )
 def certificate(request: Request, certificate_id: Id) -> Response:
-    return Response(_document(request, certificate_id), headers=IMMUTABLE, media_type="application/json")
+    return Response(document_of(request, certificate_id), headers=IMMUTABLE, media_type="application/json")
 
 
 @area.get(

@@ -44,6 +44,9 @@ from epimeter.service.schemas.evaluations import (
 )
 from epimeter.service.schemas.predictions import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
 from epimeter.service.schemas.registry import (
+    AttestationLine,
+    AttestationList,
+    AttestationRequest,
     CertificateEvent,
     CertificateLife,
     CertificateRequest,
@@ -69,6 +72,9 @@ from epimeter.service.schemas.webhooks import (
 __all__ = [
     "COLUMNS",
     "Acknowledgement",
+    "AttestationLine",
+    "AttestationList",
+    "AttestationRequest",
     "AuditLine",
     "AuditPage",
     "CertificateEvent",

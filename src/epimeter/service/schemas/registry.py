@@ -91,6 +91,46 @@ class CertificateLife(Struct, frozen=True):
     events: list[CertificateEvent]
 
 
+class AttestationRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """An auditor's attestation of a certificate, signed with his own key by `epimeter attest`."""
+
+    attestation: dict[str, Any]
+    """The signed document (DSSE envelope), as `epimeter attest` wrote it."""
+    public_key: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]{43}=$")]
+    """The auditor's Ed25519 key in base64; the signature must be its own."""
+
+
+class AttestationLine(Struct, frozen=True, kw_only=True):
+    """An attestation as the registry holds it; whether its auditor is to be believed is for the reader to say."""
+
+    certificate: str
+    """The certificate that it is of."""
+    auditor: str
+    """The auditor's name, by his own account."""
+    basis: tuple[Literal["reproduced", "audited_on_site"], ...]
+    """What was done."""
+    scope: str
+    """What the audit covered, in words."""
+    attested_at: str
+    """When he signed."""
+    key_id: str
+    """The id of the auditor's key."""
+    public_key: str | None
+    """The auditor's key in base64; null where it was entered without one."""
+    entered_by: str | None
+    """The account that brought it."""
+    log_index: int
+    """Where the log says that it was entered."""
+    envelope: dict[str, Any]
+    """The signed document, for `epimeter verify --attestation`."""
+
+
+class AttestationList(Struct, frozen=True):
+    """The attestations of a certificate, in the order in which they were entered."""
+
+    items: list[AttestationLine]
+
+
 class RegistryLine(Struct, frozen=True, kw_only=True):
     """A certificate in the public registry."""
 

@@ -18,7 +18,14 @@ Uuid = Annotated[str, Meta(pattern="^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 Source = Literal["human", "automated", "reference"]
 Tier = Literal["OPEN", "STANDARD", "CRITICAL"]
 Scope = Literal[
-    "evaluate", "evaluations:read", "certificates:read", "certificates:write", "webhooks:write", "keys:write", "admin"
+    "evaluate",
+    "evaluations:read",
+    "certificates:read",
+    "certificates:write",
+    "webhooks:write",
+    "keys:write",
+    "attest",
+    "admin",
 ]
 Event = Literal[
     "evaluation.completed",
