@@ -19,6 +19,7 @@ ORDER = (
     "summaries",
     "parameters",
     "results",
+    "uncertainty",
     "card",
     "schema",
     "metrics",

@@ -25,6 +25,7 @@ from epimeter.forecasts.row import ForecastKind
 from epimeter.parameters import Parameter, check, documented, in_our_words, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
+from epimeter.uncertainty import CellBound, KnownInterval
 from epimeter.views import View, unread, view
 
 R = TypeVar("R")
@@ -88,6 +89,14 @@ class Card:
     proper: Literal["strictly", "yes", "no", "unknown"] = "no"
     test: Literal["asymptotic", "exact", "resampling"] | None = None
     """How calibration is tested with it: by its own law, or by drawing (`consistency_test`); None: no test is published."""
+    interval: KnownInterval | None = None
+    """The interval it has without drawing rows again, beside the one that a mean of scores always has."""
+    redrawn: bool = True
+    """Whether drawing rows again makes an interval; not so for debiased squares: it would only add back the bias."""
+    headline_is: str = ""
+    """What its headline is, where that is no property of the population and no interval can be for it: "a p-value"."""
+    bound: CellBound | None = None
+    """How it is read off the cells of a fine histogram, with a bound on the error, where it needs the rows."""
     cost: Literal["linear", "quadratic"] = "linear"
     """How the time grows with the rows, logarithms aside."""
     nanoseconds: float = 2_000.0

@@ -17,9 +17,6 @@ DIRECTIONS = {
     "none": "not a quality measure",
 }
 
-WITHIN_A_BOUND = frozenset({"ece", "lp_ce", "mce", "ecce_mad", "ecce_r", "smece", "lkce", "mmce", "mmce_weighted"})
-"""Metrics of rows that a fine histogram bounds (see scale.bounds); those of bins when the bins have equal mass."""
-
 
 def described(metric: Metric[Any]) -> dict[str, Any]:
     """Everything on the card and in the signature, as plain values."""
@@ -136,7 +133,7 @@ def streams(metric: Metric[Any]) -> str:
         return "no: it takes other columns"
     if metric.reads.streams:
         return "exactly, in one pass"
-    if metric.name in WITHIN_A_BOUND:
+    if metric.card.bound is not None:
         return "within a stated bound, in one pass; exactly while the rows fit in memory"
     return "no: it needs the rows"
 

@@ -6,7 +6,7 @@ import pytest
 import epimeter
 from epimeter import scan
 from epimeter.card import find
-from epimeter.inference.intervals import moment_recipes
+from epimeter.inference.known import moment_recipes
 from epimeter.passes.ledger import joined
 from epimeter.report.building import reports
 from epimeter.report.scan import summarised

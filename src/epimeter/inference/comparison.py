@@ -19,7 +19,8 @@ from epimeter.inference.consistency import redrawn
 from epimeter.inference.critical import LAWS, Bounds, drawn_bounds
 from epimeter.inference.draws import Progress, at_least, at_most
 from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
-from epimeter.inference.intervals import OPTIONS, refuse_without_value
+from epimeter.inference.intervals import OPTIONS
+from epimeter.inference.known import refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import swapped
 from epimeter.inference.statistic import Statistic, atoms_of

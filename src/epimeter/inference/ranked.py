@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,24 +105,23 @@ def _prr(ranked: _Ranked, value: float) -> Floats | None:
 INFLUENCES: Mapping[str, Callable[[_Ranked, float], Floats | None]] = {
     "auroc": _auroc,
     "aurc": _aurc,
-    "auarc": _aurc,
     "e_aurc": _e_aurc,
     "prr": _prr,
 }
 
 
 def ranked_ends(
-    name: str, value: float, view: View, choices: Mapping[str, Any], evidence: Evidence, level: float
+    influence_of: str, value: float, view: View, evidence: Evidence, level: float, logit: bool = False
 ) -> tuple[float, float] | None:
     """The ends of an interval; None where the influence is not known on these answers."""
-    influence = INFLUENCES[name](_Ranked.of(view), value)
+    influence = INFLUENCES[influence_of](_Ranked.of(view), value)
     if influence is None or not np.isfinite(influence).all():
         return None
     error = evidence.deviation(influence)
     if error == 0:
         return None
     reach = student(evidence.units, level) * error
-    if name == "auroc" and 0 < value < 1:  # on the logit scale: near 1 the law of the area is skewed
+    if logit and 0 < value < 1:
         centre, spread = math.log(value / (1 - value)), reach / (value * (1 - value))
         return 1 / (1 + math.exp(min(700.0, spread - centre))), 1 / (1 + math.exp(min(700.0, -spread - centre)))
     return value - reach, value + reach

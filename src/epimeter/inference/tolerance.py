@@ -13,18 +13,15 @@ from epimeter.card import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, scheme
 from epimeter.inference.draws import at_least, at_most
-from epimeter.inference.intervals import (
-    NORMS,
-    OPTIONS,
-    error_of,
-    known_interval,
-    refuse_without_value,
-)
+from epimeter.inference.error_sizes import error_of
+from epimeter.inference.intervals import OPTIONS
+from epimeter.inference.known import known_interval, refuse_without_value
 from epimeter.inference.spread import evidence_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between
 from epimeter.parameters import Parameter, check
 from epimeter.results import Result
+from epimeter.uncertainty import GapNorm
 
 ALPHA = Parameter("alpha", 0.05, (float,), (), Between(0, 1, open_low=True, open_high=True))
 
@@ -93,7 +90,8 @@ def tolerance_test(
     value = statistic.of_view(view)
     size = error_of(chosen, finished, view, rest, evidence)
     if size is not None:
-        power = NORMS[chosen.name][1] if chosen.name in NORMS else 1
+        fact = chosen.card.interval
+        power = fact.power if isinstance(fact, GapNorm) else 1
         below = float(size.below(np.array([max(tau, 0.0) ** (1 / power)]), size.seen)[0])
         above, within, method = 1 - below, below, "inversion"
     else:

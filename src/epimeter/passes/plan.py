@@ -17,7 +17,7 @@ from typing import Any
 
 from epimeter.card import Metric, find
 from epimeter.errors import InputError
-from epimeter.inference.intervals import moment_recipes
+from epimeter.inference.known import moment_recipes
 from epimeter.kinds import Kind
 from epimeter.passes.bounds import bounded
 from epimeter.passes.selection import Columns, Entry, Names, headlines, listed, selected, too_slow

@@ -16,12 +16,9 @@ from epimeter.errors import InputError
 from epimeter.inference.intervals import (
     FEW_UNITS,
     OPTIONS,
-    OWN_INTERVAL,
-    has_population_value,
-    known_interval,
-    moments_for,
     shared_intervals,
 )
+from epimeter.inference.known import has_population_value, known_interval, moments_for
 from epimeter.inference.spread import Evidence, evidence_of
 from epimeter.passes.ledger import SliceTotals
 from epimeter.passes.selection import Entry
@@ -90,13 +87,13 @@ def surrounded(
     again = wanted.kind == "bootstrap"
     found: dict[str, Interval | None] = {}
     if again and given is not None:
-        some = [e for e in entries if able.get(e[0].name) is not None and e[0].name not in OWN_INTERVAL]
+        some = [e for e in entries if able.get(e[0].name) is not None and e[0].card.redrawn]
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
         drawn = shared_intervals(given, some, values, worth, wanted.level, wanted.draws, wanted.seed)
         found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
     for entry in entries:
         name = entry[0].name
-        if able.get(name) is not None and (not again or name in OWN_INTERVAL):
+        if able.get(name) is not None and (not again or not entry[0].card.redrawn):
             found[name] = _known(entry, finished, totals, given, worth, wanted.level)
     return [
         dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], worth))

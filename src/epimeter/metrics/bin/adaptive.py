@@ -130,6 +130,7 @@ def pearson_quantile(tail: float, variance: float, third: float) -> float:
     "when the rows are reordered, and weighted rows are refused.",
     aliases=("t-cal", "tcal"),
     simulated="At 5 % and N = 1,000 it rejected 2.9 % of 2,000 calibrated data sets: conservative.",
+    headline_is="a p-value",
 )
 def t_cal(
     view: View,

@@ -17,6 +17,7 @@ from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, paired
 from epimeter.summaries.bins import Sums
 from epimeter.summaries.fixed import Fixed
+from epimeter.uncertainty import GapNorm
 from epimeter.views import Reading, View
 
 Floats = NDArray[np.float64]
@@ -134,6 +135,7 @@ class Areas(Result):
         "above/below_ece",
         "integrated calibration error (Hagopian)",
     ),
+    interval=GapNorm(norm=1, when=(("measure", "mass"),)),
 )
 def abc(bins: BinTotals, *, measure: Literal["mass", "line"] = "mass") -> Areas:
     """Under-confidence and over-confidence apart: area above and below the diagonal of a reliability diagram.

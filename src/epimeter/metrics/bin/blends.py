@@ -117,6 +117,7 @@ def wcr(view: Multiclass) -> float:
     matrix="class probabilities; a vector p is read as 1 - p, p",
     pitfalls="The Brier score holds accuracy too, so a calibrated model that knows little scores low.",
     aliases=("Cal",),
+    headline_is="a p-value",
 )
 def gebel_cal(view: Multiclass) -> float:
     """Geometric mean of the well-calibration ratio and of one minus the root of the Brier score."""

@@ -15,6 +15,7 @@ from epimeter.limits import Between, BinCount
 from epimeter.metrics.bin.expected import Norm, power_mean
 from epimeter.summaries import Bins, BinTotals, ClassBins, GivenBins, Rows
 from epimeter.summaries.cuts import Cut
+from epimeter.uncertainty import GapNorm
 from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ GIVEN_CLASSES = "K problems of one class against the rest, each with its own bin
     pitfalls="With many classes most probabilities are near 0, where gaps are small: the mean over classes hides "
     "errors of the likely ones. A class that never occurs still counts.",
     aliases=("cwce", "static_calibration_error", "sce", "macro_subset_ece", "msece"),
+    interval=GapNorm(norm=1),
 )
 def classwise_ece(bins: BinTotals) -> float:
     """Expected calibration error of each class against the rest, averaged over the classes."""

@@ -15,6 +15,7 @@ from epimeter.limits import BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Bins, BinTotals, ClassBins
 from epimeter.summaries.cuts import Cut
+from epimeter.uncertainty import GapNorm
 from epimeter.views import Reading
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,7 @@ def debiased_square(bins: BinTotals) -> Floats:
     pitfalls="An estimate of a square, so it can be negative. Bins of one row add nothing. The review prints "
     "c̄_b(1 - c̄_b) in the correction; the unbiased variance is that of the outcomes, as in Kumar et al.",
     aliases=("ce2-db", "debiased_l2_calibration_error_squared"),
+    interval=GapNorm(norm=2, power=2),
 )
 def ce2_db(bins: BinTotals) -> float:
     """Mean squared gap without the upward bias of few rows a bin."""
@@ -92,6 +94,7 @@ class ModeBins(ClassBins):
     aliases=("debiased_rmsce",),
     simulated="Nominal 95 % intervals cover 94 to 97 % for N from 500 to 10,000, and up to 98 % where the error is one to "
     "three standard errors: conservative.",
+    interval=GapNorm(norm=2),
 )
 def drmsce(bins: BinTotals) -> float:
     """Root mean square gap without the upward bias of few rows a bin."""
@@ -116,6 +119,7 @@ def drmsce(bins: BinTotals) -> float:
     aliases=("ece-db", "ece-debias"),
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000, but 91 to 93 % where the error is one to "
     "three standard errors, with N = 10,000; we know of no method that does better there.",
+    interval=GapNorm(norm=1),
 )
 def ece_db(bins: BinTotals) -> float:
     """Expected calibration error less its bias, estimated as how much noise in the frequencies adds to it."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
@@ -14,6 +15,7 @@ from epimeter.card import metric
 from epimeter.limits import AtLeast
 from epimeter.summaries import Bins, BinTotals
 from epimeter.summaries.cuts import Cut
+from epimeter.uncertainty import GapNorm, MassBins
 from epimeter.views import Reading, View
 
 Floats = NDArray[np.float64]
@@ -66,6 +68,8 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     ),
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000. They are for the error of the population, "
     "to which chance adds nothing, so that the value itself can lie above them.",
+    interval=GapNorm(norm=1),
+    bound=MassBins(1),
 )
 def ece(bins: BinTotals) -> float:
     """Mean gap between the confidence stated and the frequency seen, weighted by the rows of each bin."""
@@ -92,6 +96,8 @@ def ece(bins: BinTotals) -> float:
         "rms_calibration_error",
     ),
     simulated="Nominal 95 % intervals with norm=2 cover 94 to 98 % for N from 500 to 10,000.",
+    interval=GapNorm(norm="norm"),
+    bound=MassBins("norm"),
 )
 def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     """Gaps of the bins raised to a power, averaged by their rows, and the root taken.
@@ -118,6 +124,8 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     "larger, so compare only values of the same number of bins and of similar samples.",
     aliases=("maximum_calibration_error", "l_inf_calibration_error"),
     simulated="Nominal 95 % intervals cover 92 to 96 % for N from 500 to 10,000.",
+    interval=GapNorm(norm=math.inf),
+    bound=MassBins(math.inf),
 )
 def mce(bins: BinTotals) -> float:
     """The largest gap of any bin that holds rows."""
@@ -159,6 +167,7 @@ class AreaBins(Bins):
     pitfalls="Print gives no formula; width times count is held constant here, by its continuous limit. Ties are "
     "never cut, so the order of the rows does not matter.",
     aliases=("ece-ea", "equiareal_ece"),
+    interval=GapNorm(norm=1),
 )
 def ece_ea(bins: BinTotals) -> float:
     """Expected calibration error over bins whose width times count is about equal: between equal width and equal mass."""
@@ -198,6 +207,7 @@ class TopBins(Bins):
         "top-label_ece",
         "TCE",
     ),
+    interval=GapNorm(norm="norm"),
 )
 def top_label_ce(bins: BinTotals, *, norm: Norm = 1.0) -> float:
     """How far the confidence in the predicted class is from how often that class is right.

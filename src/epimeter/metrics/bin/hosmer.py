@@ -42,6 +42,7 @@ class ChiSquareTest(Result):
     aliases=("hosmer_lemeshow", "c_statistic_mass", "h_statistic_width"),
     simulated="At 5 % and N = 1,000 it rejected 10.4 % of 2,000 calibrated data sets with ddof=2, which is too eager for "
     "forecasts that were not fitted to the data, and 4.0 % with ddof=0.",
+    headline_is="a test statistic",
 )
 def hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 2) -> ChiSquareTest:
     """Chi-square test of calibration over bins.

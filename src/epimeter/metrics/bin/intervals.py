@@ -16,6 +16,7 @@ from epimeter.limits import AtLeast, Between
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
+from epimeter.uncertainty import WalkExtent
 
 Floats = NDArray[np.float64]
 
@@ -170,6 +171,7 @@ def cheapest_partition(prob: Floats, weight: Floats, residual: Floats) -> float:
     pitfalls="Not the maximum calibration error over intervals: it is not divided by the interval's share of the rows. It "
     "equals the unscaled Kuiper statistic of the cumulative family.",
     aliases=("CCE",),
+    interval=WalkExtent(span=True),
 )
 def cutoff_ce(rows: OrderedRows) -> float:
     """Largest error that any interval of confidences hides, as a share of all rows."""

@@ -16,6 +16,7 @@ from epimeter.summaries.bins import Sums
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop
+from epimeter.uncertainty import GapNorm
 from epimeter.views import View
 
 Strategy = Literal["equal_width", "equal_mass", "adaptive"]
@@ -132,6 +133,7 @@ class ErsBins(Bins):
     "formula leaves out confidence 1.0, which its example includes: the last bin is closed. Which neighbour a small "
     "bin joins is our decision.",
     aliases=("onto_mce",),
+    interval=GapNorm(norm=1),
 )
 def onto_ece(bins: BinTotals) -> OntoError:
     """Expected and maximum calibration error with the binning strategies of ONTO 42001."""
@@ -150,6 +152,7 @@ def onto_ece(bins: BinTotals) -> OntoError:
     where=ONTO_SYMBOLS | {"M": "parameter bins", "n": "number of rows (their weight)"},
     source="ONTO-ERS v1.0 2.1",
     pitfalls="Equal to ece with equal-width bins, and as biased upwards on few rows.",
+    interval=GapNorm(norm=1),
 )
 def ers_ece(bins: BinTotals) -> float:
     """Expected calibration error as ONTO-ERS defines it."""

@@ -13,6 +13,7 @@ from epimeter.card import metric
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Rows
+from epimeter.uncertainty import MeanResidual
 from epimeter.views import Multiclass
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ class SubsetScore(Result):
     pitfalls="Negative means over-confident. For every choice of bins the sum is the mean outcome minus the mean confidence: "
     "bins only change the table. Ao et al. use the opposite sign.",
     aliases=("mcs", "miscalibration_score"),
+    interval=MeanResidual(),
 )
 def esce(bins: BinTotals) -> float:
     """Mean outcome minus mean confidence: how much, on the whole, was promised too little or too much."""

@@ -17,6 +17,7 @@ from epimeter.results import Result
 from epimeter.summaries import MomentBins, MomentTotals
 from epimeter.summaries.fine import Fine, Totals
 from epimeter.summaries.paired import less_square
+from epimeter.uncertainty import GapNorm, OwnEnds
 
 Floats = NDArray[np.float64]
 
@@ -72,6 +73,8 @@ MANY_BINS = 10
         "t-cal_statistic",
         "Debiased plug-in estimator of squared l2-ECE",
     ),
+    interval=GapNorm(norm=2, power=2),
+    redrawn=False,
 )
 def dpe(bins: MomentTotals) -> float:
     """Squared gap of the bins, less what chance alone would give."""
@@ -112,6 +115,8 @@ def dpe(bins: MomentTotals) -> float:
     ),
     simulated="Its own 95 % intervals cover 95 to 96 % where the error is clear, and 99 to 100 % at and near perfect "
     "calibration: conservative. Its test rejected 5.1 % of 2,000 calibrated data sets at 5 %, N = 1,000.",
+    interval=OwnEnds(low="lower", high="upper", alpha="alpha", method="Sun et al. 2024"),
+    redrawn=False,
 )
 def l2_ece_ci(
     bins: MomentTotals, *, alpha: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.05

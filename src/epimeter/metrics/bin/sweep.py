@@ -17,6 +17,7 @@ from epimeter.metrics.bin.staircase import Staircase, SweepCut
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Rows
 from epimeter.summaries.rows import Keeps, KeptRows
+from epimeter.uncertainty import GapNorm
 from epimeter.views import Binary, Multiclass, Reading
 
 Count = Annotated[int, AtLeast(1)]
@@ -104,6 +105,7 @@ def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, mi
     source="Petersen et al. 2023 FAccT, text and published code; Lane, journal version, s4.5, s4.12",
     pitfalls="No measure of calibration, but the number of bins for one. Not always the largest monotone number, as "
     "print has it: a number of bins can be monotone beyond one that is not.",
+    headline_is="a number of bins",
 )
 def bcs(
     view: Binary, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
@@ -195,6 +197,7 @@ class SearchedBins(Keeps):
     pitfalls="The bins are chosen on the rows they then measure, which the correction for chance does not know. "
     "A negative debiased square is reported as 0. Class-wise, `bins` is the largest number that a class got.",
     aliases=("drmsce-bcs",),
+    interval=GapNorm(norm=2),
 )
 def drmsce_bcs(found: Searched) -> SweptError:
     """Debiased root mean square error over as many bins as `bcs` finds."""

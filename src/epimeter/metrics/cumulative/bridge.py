@@ -59,6 +59,7 @@ class BridgeTest(Result):
     pitfalls=ASYMPTOTIC + "A negative s_n means over-confidence on average. The R package mishandles an end below -S* "
     "in BM2p and loses p-values below 1e-16. " + WEIGHTS,
     aliases=("brownian_bridge_test", "cumulcalib"),
+    headline_is="a p-value",
 )
 def bbt(
     view: View,

@@ -136,6 +136,7 @@ SERIES: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]]
     pitfalls="The laws hold in the limit of many rows. Code that sums only the lower tail and subtracts it "
     "from 1 loses every p-value below 1e-16; here both tails keep their digits.",
     aliases=("brownian_sf",),
+    headline_is="the answer of a test or the parameter of a map",
 )
 def brownian_tail(
     statistic: Any,

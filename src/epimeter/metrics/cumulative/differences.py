@@ -27,6 +27,7 @@ from epimeter.metrics.cumulative.walk import (
 )
 from epimeter.results import Result
 from epimeter.summaries import Rows
+from epimeter.uncertainty import CumulativeWalk, WalkExtent
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -133,6 +134,8 @@ def cdp(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "g
         "kolmogorov_smirnov",
     ),
     simulated="Nominal 95 % intervals cover 92 to 97 % for N from 500 to 10,000 (300 data sets a cell).",
+    interval=WalkExtent(),
+    bound=CumulativeWalk(span=False),
 )
 def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
     """Largest distance of the cumulative differences from 0: the Kolmogorov-Smirnov calibration error.
@@ -178,6 +181,8 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
     ),
     simulated="Nominal 95 % intervals cover 93 to 98 % for N from 500 to 10,000, but 90 % where the error is one to three "
     "standard errors, with N = 10,000 (300 data sets a cell).",
+    interval=WalkExtent(span=True),
+    bound=CumulativeWalk(span=True),
 )
 def ecce_r(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties = "group") -> CumulativeError:
     """Largest excess or lack of outcomes over any interval of confidence: the Kuiper calibration error.

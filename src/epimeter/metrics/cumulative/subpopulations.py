@@ -67,6 +67,7 @@ class MultiCalibration(Result):
     "p_value ignores the search. The tree over features is our own and differs from the authors' package, "
     "whose segments are quantile bins. min_size counts rows, not weights. " + WEIGHTS,
     aliases=("multicalibration_error", "mce_sigma"),
+    headline_is="a test statistic",
 )
 def mcm(
     view: View,

@@ -24,6 +24,7 @@ from epimeter.metrics.curve.logistic import (
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
+from epimeter.uncertainty import OwnError
 
 Norm = Annotated[float, Between(0, math.inf, open_low=True, open_high=True)]
 
@@ -78,6 +79,7 @@ class CoxFit(Result):
         "weak_calibration",
         "logistic_recalibration",
     ),
+    interval=OwnError(value="intercept", error="intercept_se", method="likelihood"),
 )
 def cis(rows: OrderedRows) -> CoxFit:
     """Intercept and slope of the outcome's log odds against the stated ones: 0 and 1 when calibrated."""

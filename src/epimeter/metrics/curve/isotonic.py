@@ -16,6 +16,7 @@ from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
+from epimeter.uncertainty import MeanOfLevels
 
 Floats = NDArray[np.float64]
 Score = Literal["brier", "log"]
@@ -108,6 +109,7 @@ class ScoreParts(Result):
     pitfalls="The part to make small is mcb; unc is a property of the data. mcb is biased upwards in small samples, as "
     "the isotonic fit follows noise. brier_decomposition splits the score by bins instead and gives other parts.",
     aliases=("isotonic_decomposition", "mcb-dsc-unc"),
+    interval=MeanOfLevels(score="score"),
 )
 def corp(rows: OrderedRows, *, score: Score = "brier") -> ScoreParts:
     """The mean score split into miscalibration, discrimination and uncertainty by isotonic regression.

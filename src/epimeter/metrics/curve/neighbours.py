@@ -51,6 +51,7 @@ class NeighbourTest(Result):
     "k is large; expected=neighbours avoids that. Below about 5 expected rows in a class the chi-squared law is rough. "
     "A calibrated model scores about its degrees of freedom, not 0. No weights: neighbours are counted.",
     aliases=("gweon's_reliability_test",),
+    headline_is="a test statistic",
 )
 def knn_chi2(
     rows: Multiclass,

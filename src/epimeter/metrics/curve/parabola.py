@@ -48,6 +48,7 @@ class ParabolaTest(Result):
     pitfalls="The paper leaves the covariance open; at a level of 5 % and 300 rows HC0 rejects calibrated models in "
     "7.5 % of cases, null in 4.2 %, ols in 2.8 %. Infinite where the covariance is singular and the parabola is not "
     "the diagonal.",
+    headline_is="a test statistic",
 )
 def pws(rows: OrderedRows, *, covariance: Literal["HC0", "HC1", "null", "ols"] = "HC0") -> ParabolaTest:
     """Wald test that a parabola fitted to the outcomes is the diagonal.

@@ -44,6 +44,7 @@ SMOOTHER = (
     "coefficients, the least-squares solution of least norm is taken. R interpolates between a few fits; here every "
     "point has its own.",
     aliases=("locally_estimated_scatterplot_smoothing", "loess_calibration_map"),
+    headline_is="a curve",
 )
 def loess_curve(rows: OrderedRows, *, at: Any = 0.5, span: Span = 0.75, degree: Degree = 2) -> Any:
     """Frequency of the outcome at a confidence, smoothed over its neighbours; the identity when calibrated.

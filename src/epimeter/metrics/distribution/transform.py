@@ -81,6 +81,7 @@ class TransformHistogram(Result):
     pitfalls="Unevenness is biased upwards: of N rows in B classes of a calibrated forecast it is about 0.8 sqrt(B / N). A hump "
     "means forecasts that are not sure enough, a bowl ones that are too sure, a slope a bias.",
     aliases=("pit_histogram", "rank_histogram", "reliability index"),
+    headline_is="a histogram",
 )
 def pit(view: Forecast, *, bins: Annotated[int, Between(2, 10_000)] = 10) -> TransformHistogram:
     """Where truths fall in the stated distributions, as counts in classes; flat is calibrated.
@@ -138,6 +139,7 @@ class UniformityTest(Result):
     "(Hamill 2001). chi2 wants about five rows a class; ks and cvm need a continuous law, so they are for normal forecasts. "
     "Rows that depend on each other, such as successive days, are rejected too often.",
     aliases=("pit uniformity", "rank_histogram_test"),
+    headline_is="a test statistic",
 )
 def pit_test(
     view: Forecast,

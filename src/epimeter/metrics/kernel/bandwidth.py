@@ -53,6 +53,7 @@ Bandwidth = Annotated[float, Above(0)] | Rule
         "cross-validation bandwidth",
         "leave-one-out likelihood bandwidth",
     ),
+    headline_is="a setting",
 )
 def kernel_bandwidth(
     view: View,

@@ -44,6 +44,7 @@ CURVE_SYMBOLS = {
     pitfalls="Eq 63 of the review lacks the sum of weights below the line: it estimates the frequency times the "
     "density of the confidences, and is to be had with normalise=false. A curve far from all data is a guess.",
     aliases=("nadaraya-watson calibration map", "smooth calibration curve"),
+    headline_is="a curve",
 )
 def kernel_curve(
     rows: OrderedRows,

@@ -18,6 +18,7 @@ from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
 from epimeter.metrics.kernel.recursions import laplace_form
 from epimeter.metrics.kernel.sums import kernel_sums
 from epimeter.summaries import Ordered, OrderedRows
+from epimeter.uncertainty import KernelForm
 
 Floats = NDArray[np.float64]
 NormKernel = Literal["laplace", "gaussian"]
@@ -51,6 +52,7 @@ def _residual(rows: OrderedRows) -> Floats:
     "Lane 2025 s5.3 eq 71-72",
     pitfalls="Print and some training losses leave out the root: that is squared=true. Biased upwards on small "
     "samples, since every residual is paired with itself.",
+    bound=KernelForm(),
 )
 def mmce(
     rows: OrderedRows,
@@ -88,6 +90,7 @@ def mmce(
     pitfalls="Both outcomes count as if they were equally frequent, so a calibrated model does not score 0: a training "
     "loss rather than a measure of calibration. NaN when only one outcome is present.",
     aliases=("mmce_w", "wmmce"),
+    bound=KernelForm(weighted=True),
 )
 def mmce_weighted(
     rows: OrderedRows,
@@ -130,6 +133,7 @@ def mmce_weighted(
     "Lane 2025 s5.3",
     pitfalls="The same as mmce with bandwidth 1. Peers draw random pairs; here all pairs count, exactly.",
     aliases=("kce with laplace kernel",),
+    bound=KernelForm(kernel="laplace", width=1.0),
 )
 def lkce(rows: OrderedRows, *, squared: bool = False) -> float:
     """Kernel calibration error with the kernel exp(-|c - c'|), which bounds the distance to calibration.

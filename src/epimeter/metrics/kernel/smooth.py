@@ -30,6 +30,7 @@ from epimeter.metrics.kernel import recursions
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, Rows
 from epimeter.summaries.rows import Levels
+from epimeter.uncertainty import SmoothedResidual
 from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,7 @@ _TERMS = 3.1
     pitfalls="The authors' package loses half the mass of samples at exactly 0 or 1, which moved the value by 4 % where "
     "a tenth of the samples lie there; here they count in full. Not sece, which is a kernel regression.",
     aliases=("Smooth ECE (SmoothECE)",),
+    bound=SmoothedResidual(),
 )
 def smece(view: Binary, *, bandwidth: Annotated[float, Above(0)] | None = None) -> float:
     """Calibration error smoothed at its own scale: free of bins and of a bandwidth to choose.

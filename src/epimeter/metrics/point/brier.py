@@ -16,6 +16,7 @@ from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot
 from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.uncertainty import MeanScore, SmoothSums
 from epimeter.views import Binary, View
 
 Scale = Literal["class", "half", "sum"]
@@ -56,6 +57,7 @@ def square_errors(view: View) -> NDArray[np.float64]:
         "brier_score_loss",
     ),
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000.",
+    interval=MeanScore(capped=False),
 )
 def brier_score(mean: Mean, *, scale: Scale = "class") -> float:
     """Mean squared distance between forecast and outcome: calibration and sharpness in one proper score.
@@ -88,6 +90,7 @@ def divisor(scale: Scale, n_classes: int) -> int:
     pitfalls="Not proper, although listed so in print: for one row it is |c - y|. It bounds the L2 canonical "
     "calibration error from above only when both are scaled alike (scale=sum beside an unscaled norm).",
     aliases=("rbs", "root_mean_square_error"),
+    interval=SmoothSums(),
 )
 def root_brier_score(sums: Sums, *, scale: Scale = "class") -> float:
     """Square root of the Brier score: the typical distance between forecast and outcome.

@@ -14,6 +14,7 @@ from epimeter.card import metric
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.uncertainty import SmoothSums
 from epimeter.views import Binary, View, view
 
 Floats = NDArray[np.float64]
@@ -114,6 +115,7 @@ def soft_mistakes(view: View) -> Floats:
     "mistake is the positive class, so swapping 0 and 1 changes the value. NaN when every prediction is "
     "right and certain.",
     aliases=("sf1",),
+    interval=SmoothSums(),
 )
 def soft_f1(sums: Sums) -> float:
     """F1 score of doubt as a detector of mistakes."""

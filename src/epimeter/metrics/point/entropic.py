@@ -21,6 +21,7 @@ from epimeter.summaries.logarithm import log
 from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot, row_sum
 from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.uncertainty import SmoothSums
 from epimeter.views import Binary, Multiclass, View
 
 Floats = NDArray[np.float64]
@@ -234,6 +235,7 @@ def entropic_moments(view: View, *, variant: Variant = "general", eps: Clip = 0.
     "the one-sided p_value_overconfident.",
     copies=False,
     aliases=("ecd_z",),
+    interval=SmoothSums(),
 )
 def ecd_test(sums: Sums) -> EntropicTest:
     """Entropic calibration difference against its null mean and variance: z above 0 is over-confident."""

@@ -12,6 +12,7 @@ from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics.point.likelihood import Clip, log_losses
 from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.uncertainty import SmoothSums
 from epimeter.views import View
 
 
@@ -40,6 +41,7 @@ def losses_and_outcomes(view: View, *, eps: Clip = 0.0) -> NDArray[np.float64]:
     pitfalls="1 is what the base rate itself scores; above 1 the forecast is worse than knowing no more. Undefined where all "
     "outcomes are the same. It is 1 - skill_score with metric=nll.",
     aliases=("normalised_entropy", "normalized_cross_entropy"),
+    interval=SmoothSums(),
 )
 def normalized_entropy(sums: Sums) -> float:
     """Log loss as a share of the log loss of always saying the base rate."""

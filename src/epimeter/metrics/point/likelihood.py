@@ -13,6 +13,7 @@ from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
 from epimeter.summaries.means import in_core
+from epimeter.uncertainty import MeanScore
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,7 @@ def log_losses(view: View, *, eps: Clip = 0.0) -> Floats:
         "predictive_deviance",
         "neg_log_likelihood",
     ),
+    interval=MeanScore(capped=False),
 )
 def nll(mean: Mean, *, per_class: bool = False) -> float:
     """Mean surprise at what came true, in nats.

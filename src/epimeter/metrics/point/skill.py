@@ -20,6 +20,7 @@ from epimeter.metrics.point.power import spherical
 from epimeter.summaries import Rows
 from epimeter.summaries.rowwise import row_dot
 from epimeter.summaries.sums import row_mean
+from epimeter.uncertainty import SkillScore
 from epimeter.views import Binary, Multiclass, View, refuse_extreme
 
 Floats = NDArray[np.float64]
@@ -163,6 +164,7 @@ REFERENCES = {"r": "reference forecast, the class frequencies of the data by def
     "does, so small samples score too low. Not proper, and -inf or NaN where the reference is perfect (one "
     "class only).",
     aliases=("bss", "d2_brier_score"),
+    interval=SkillScore(when=(("reference", None),)),
 )
 def brier_skill_score(view: View, *, reference: Any = None) -> float:
     """Share of a reference forecast's Brier score that the forecast does away with.

@@ -74,6 +74,7 @@ def from_centre(values: Floats, centre: Floats) -> Floats:
         "spiegelhalter_test",
         "spiegelhalter",
     ),
+    headline_is="a test statistic",
 )
 def spiegelhalter_z(sums: Sums) -> SpiegelhalterTest:
     """Test of calibration by the Brier score: above 0 over-confident, below 0 under-confident."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
+from epimeter.uncertainty import SmoothSums
 from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
@@ -89,6 +90,7 @@ RATIO_MATRIX = "reduced to its top label; an (N, 2) matrix is therefore not the 
     matrix=RATIO_MATRIX,
     pitfalls=CANCELLING + " Without an event it is infinite.",
     aliases=("eo", "calibration_ratio"),
+    interval=SmoothSums(ratio=True),
 )
 def eo_ratio(sums: Sums) -> float:
     """Events announced for each event seen: above 1 over-confident, below 1 under-confident."""
@@ -115,6 +117,7 @@ def eo_ratio(sums: Sums) -> float:
         "oe",
         "copc",
     ),
+    interval=SmoothSums(ratio=True),
 )
 def oe_ratio(sums: Sums) -> float:
     """Events seen for each event announced: below 1 over-confident, above 1 under-confident."""

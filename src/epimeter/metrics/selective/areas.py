@@ -10,6 +10,7 @@ from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Between
 from epimeter.metrics.selective.coverage import CoverageCurve
 from epimeter.summaries.rows import OrderedAnswers, OrderedRows
+from epimeter.uncertainty import RankedInfluence
 
 TIES = (
     "Equal confidences are kept or left out together; implementations that break ties by the order of the rows "
@@ -38,6 +39,7 @@ Rejected = Annotated[float, Between(0, 1, open_low=True)]
     + "It mixes accuracy with ranking: a better model has a smaller area at equal ranking. e_aurc and auroc look at "
     "the ranking.",
     aliases=("area_under_risk_coverage",),
+    interval=RankedInfluence(influence="aurc", when=(("max_rejection", 1.0),)),
 )
 def aurc(rows: OrderedRows) -> float:
     """Mean share of wrong answers over all thresholds: what is left wrong when the least confident answers are withheld."""
@@ -57,6 +59,7 @@ def aurc(rows: OrderedRows) -> float:
     pitfalls=TIES
     + "In print the best area is the approximation r + (1-r) ln(1-r); here it is the exact sum, which it tends to.",
     aliases=("excess_aurc", "eaurc"),
+    interval=RankedInfluence(influence="e_aurc", when=(("max_rejection", 1.0),)),
 )
 def e_aurc(rows: OrderedRows) -> float:
     """How far the risk-coverage area lies above that of confidences which put every wrong answer last."""
@@ -76,6 +79,7 @@ def e_aurc(rows: OrderedRows) -> float:
     matrix=READ,
     pitfalls=TIES,
     aliases=("area_under_accuracy_rejection",),
+    interval=RankedInfluence(influence="aurc", when=(("max_rejection", 1.0),)),
 )
 def auarc(rows: OrderedRows) -> float:
     """Mean accuracy of the answers kept, over all thresholds."""
@@ -102,6 +106,7 @@ def auarc(rows: OrderedRows) -> float:
     "meant here. "
     "Undefined where all answers are right or all are wrong.",
     aliases=("prediction_rejection_ratio",),
+    interval=RankedInfluence(influence="prr", when=(("max_rejection", 1.0),)),
 )
 def prr(rows: OrderedRows, *, max_rejection: Rejected = 1.0) -> float:
     """How much of the possible gain from rejecting doubtful answers the confidence brings.

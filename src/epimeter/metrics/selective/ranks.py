@@ -9,6 +9,7 @@ from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics.selective.areas import READ
 from epimeter.summaries.rows import OrderedAnswers, OrderedRows
+from epimeter.uncertainty import RankedInfluence
 
 
 @metric(
@@ -26,6 +27,7 @@ from epimeter.summaries.rows import OrderedAnswers, OrderedRows
     "are right or "
     "all are wrong. It looks at ranks only: any increasing map of the confidences leaves it as it is.",
     aliases=("auc", "roc_auc"),
+    interval=RankedInfluence(influence="auroc", logit=True, when=(("max_rejection", 1.0),)),
 )
 def auroc(rows: OrderedRows) -> float:
     """Chance that a right answer has a higher confidence than a wrong one; equal ones count half."""

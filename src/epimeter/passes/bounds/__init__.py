@@ -11,39 +11,44 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from epimeter.card import Metric
-from epimeter.schema import WITHIN_A_BOUND
 from epimeter.summaries.bins import Bins
 from epimeter.summaries.cell_totals import CellTotals
 from epimeter.summaries.recipe import Recipe
+from epimeter.uncertainty import CumulativeWalk, KernelForm, MassBins
 
 Reading = Callable[[CellTotals], "tuple[Any, float]"]
 
 
 def bounded(metric: Metric[Any], recipe: Recipe, choices: Mapping[str, Any]) -> Reading | None:
     """How the metric is read off the cells with these parameters: its answer and the bound; None if it is not."""
-    name = metric.name
-    if name not in WITHIN_A_BOUND:
+    bound = metric.card.bound
+    if bound is None:
         return None
     given = {name: p.default for name, p in metric.parameters.items()} | dict(choices)
-    if isinstance(recipe, Bins):
+    if isinstance(bound, MassBins):
         from epimeter.passes.bounds import cuts
 
-        if recipe.binning != "mass" or type(recipe) is not Bins:
+        if type(recipe) is not Bins or recipe.binning != "mass":
             return None
-        norm = {"ece": 1.0, "mce": float("inf")}.get(name, given.get("norm"))
-        return lambda cells: cuts.gap_norm(cells, int(recipe.bins), float(norm))  # type: ignore[arg-type]
-    if name in ("ecce_mad", "ecce_r"):
+        bins, norm = int(recipe.bins), float(given[bound.norm] if isinstance(bound.norm, str) else bound.norm)
+        return lambda cells: cuts.gap_norm(cells, bins, norm)
+    if isinstance(bound, CumulativeWalk):
         from epimeter.passes.bounds import walk
 
-        return None if given["ties"] != "group" else lambda cells: walk.deviation(cells, name == "ecce_r")
-    if name == "smece":
-        from epimeter.passes.bounds import smooth
+        span = bound.span
+        return None if given["ties"] != "group" else lambda cells: walk.deviation(cells, span)
+    if isinstance(bound, KernelForm):
+        return _kernel_form(bound, given)
+    from epimeter.passes.bounds import smooth
 
-        return lambda cells: smooth.smooth_error(cells, given["bandwidth"])
+    return lambda cells: smooth.smooth_error(cells, given["bandwidth"])
+
+
+def _kernel_form(bound: KernelForm, given: Mapping[str, Any]) -> Reading | None:
     from epimeter.passes.bounds import forms
 
-    width = 1.0 if name == "lkce" else given["bandwidth"]
+    width = given["bandwidth"] if bound.width is None else bound.width
     if not isinstance(width, int | float) or isinstance(width, bool):
         return None  # a rule that looks at the rows
-    kernel = "laplace" if name == "lkce" else given["kernel"]
-    return lambda cells: forms.norm(cells, float(width), kernel, given["squared"], name == "mmce_weighted")
+    kernel = given["kernel"] if bound.kernel is None else bound.kernel
+    return lambda cells: forms.norm(cells, float(width), kernel, given["squared"], bound.weighted)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors that cannot be negative, as the size of a noisy vector: a norm of the gaps of bins, the extent of a walk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.card import Metric
+from epimeter.inference.inversion import BinnedError, WalkError
+from epimeter.inference.spread import Evidence
+from epimeter.metrics.bin.sweep import Searched
+from epimeter.metrics.cumulative.walk import event as walk_event
+from epimeter.metrics.cumulative.walk import steps_of
+from epimeter.summaries.bins import BinTotals
+from epimeter.summaries.rows import OrderedRows
+from epimeter.uncertainty import GapNorm, WalkExtent
+from epimeter.views import Binary, View
+
+Floats = NDArray[np.float64]
+
+CLASSES_TOGETHER = 2.0
+"""How many times larger the variance of the gaps of all classes, added up, can be than if the classes were independent.
+
+With the signs of the gaps, the part of the classes that err to one side has the chance P, and the variance 4 P (1 - P); that of
+independent classes is 1 - sum p_k^2, which is never less than 2 P (1 - P). Two classes reach the bound: they mirror each other.
+"""
+
+
+def error_of(
+    metric: Metric[Any], finished: Any, view: View | None, choices: Mapping[str, Any], evidence: Evidence
+) -> BinnedError | WalkError | None:
+    """A metric as the size of a noisy vector, where it is one: a norm of gaps, or the extent of a walk."""
+    fact = metric.card.interval
+    if isinstance(fact, WalkExtent):
+        return _walk(metric.name, fact.span, finished, choices, evidence)
+    if not isinstance(fact, GapNorm) or not fact.holds(choices):
+        return None
+    norm = fact.norm
+    if isinstance(norm, str):
+        norm = float(choices.get(norm, metric.parameters[norm].default))
+    classes = _classes_of(finished)
+    if not classes or (len(classes) > 1 and (math.isinf(norm) or evidence.group is not None)):
+        return None
+    size, gap, frequency = (np.concatenate([c[i] for c in classes]) for i in range(3))
+    rows = evidence.effective / _repeats(view, finished, evidence)
+    if rows < 2:
+        return None
+    share = size / size.sum()
+    if len(classes) == 1:
+        return BinnedError(share, gap, frequency, rows, float(norm))
+    # Of many classes most bins hold few rows of a class that never comes true: half a chance would be far too much.
+    return BinnedError(share, gap, frequency, len(classes) * rows, float(norm), CLASSES_TOGETHER, frequency - gap)
+
+
+def _classes_of(finished: Any) -> list[tuple[Floats, Floats, Floats]]:
+    """Size, gap and frequency of the bins that hold rows, class by class."""
+    several = finished.classes if isinstance(finished, Searched) else (finished,)
+    found = []
+    for totals in several:
+        if not isinstance(totals, BinTotals):
+            return []
+        for size, gap, frequency in zip(
+            *(column.reshape(-1, column.shape[-1]) for column in (totals.size, totals.gap, totals.frequency)),
+            strict=True,
+        ):
+            filled = size > 0
+            found.append((size[filled], gap[filled], frequency[filled]))
+    return found
+
+
+def _repeats(view: View | None, bins: Any, evidence: Evidence) -> float:
+    """How much groups inflate the variance of a binned error: that of its residuals, signed as their bin is."""
+    if evidence.group is None or view is None:
+        return 1.0
+    event = view.event
+    residual = event.true - event.prob.astype(np.float64)
+    if isinstance(bins, Searched):
+        bins = bins.classes[0]
+    gaps, edges = bins.gap.ravel(), bins.edges
+    if edges is not None and bins.gap.size == len(edges) - 1:
+        place = np.clip(np.searchsorted(edges[1:-1], event.prob, side="right"), 0, len(gaps) - 1)
+        residual = residual * np.where(gaps[place] < 0, -1.0, 1.0)
+    return evidence.inflation(residual - residual.mean())
+
+
+def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], evidence: Evidence) -> WalkError | None:
+    if isinstance(finished, OrderedRows):
+        rows = Binary(finished.true.astype(np.uint8), finished.prob, finished.weight)
+    else:
+        rows = walk_event(finished, choices.get("reduction", "top"), choices.get("k", 1), name)
+    if rows.n_rows < 2:
+        return None
+    inflation = 1.0
+    if evidence.group is not None:
+        if rows.n_rows != evidence.n_rows or isinstance(finished, OrderedRows):  # the groups are not in this order
+            return None
+        residual = rows.true - rows.prob.astype(np.float64)
+        inflation = evidence.inflation(residual - residual.mean())
+    steps = steps_of(rows, choices.get("ties", "group"))
+    weight = np.ones(rows.n_rows) if steps.weight is None else steps.weight
+    return WalkError(weight * (steps.true - steps.prob), float(weight.sum()), inflation, span)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intervals of means over events that are read off a summary: of the residual, off bins; of a score, off levels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epimeter.inference.spread import Evidence, student
+from epimeter.summaries.bins import BinTotals
+from epimeter.summaries.rows import OrderedRows
+from epimeter.views import View
+
+Floats = NDArray[np.float64]
+
+STRETCH = 1 << 13
+"""Levels scored at a time: so few that what is made of them stays in the cache, and that no library starts threads for them."""
+
+
+def level_ends(
+    rows: OrderedRows, view: View | None, brier: bool, evidence: Evidence, level: float
+) -> tuple[float, float] | None:
+    """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
+    levels = rows.levels
+    first = second = 0.0
+    for start in range(0, len(levels.prob), STRETCH):
+        some = slice(start, start + STRETCH)
+        true, false = levels.true[some], levels.weight[some] - levels.true[some]
+        hit, miss = _event_scores(levels.prob[some], true, false, brier)
+        first += float(true @ hit + false @ miss)
+        second += float(true @ hit**2 + false @ miss**2)
+    total = float(levels.weight.sum())
+    mean = first / total
+    if not math.isfinite(mean):
+        return None
+    variance = max(0.0, second / total - mean**2)
+    inflation = 1.0
+    if evidence.group is not None:
+        if view is None:
+            return None
+        true = view.event.true.astype(np.float64)
+        hit, miss = _event_scores(view.event.prob.astype(np.float64), true, 1 - true, brier)
+        inflation = evidence.inflation(true * hit + (1 - true) * miss - mean)
+    error = math.sqrt(variance * inflation / max(1.0, evidence.effective - 1))
+    reach = student(evidence.units, level) * error
+    return mean - reach, mean + reach
+
+
+def _event_scores(prob: Floats, true: Floats, false: Floats, brier: bool) -> tuple[Floats, Floats]:
+    """What a probability scores where the event came true, and where not; 0 where neither happened."""
+    if brier:
+        return (1 - prob) ** 2, prob**2
+    with np.errstate(divide="ignore"):
+        return np.where(true > 0, -np.log(prob), 0.0), np.where(false > 0, -np.log1p(-prob), 0.0)
+
+
+def residual_ends(bins: BinTotals, view: View | None, evidence: Evidence, level: float) -> tuple[float, float]:
+    """Mean of y - c; its variance from the bins, with what confidences vary inside a bin left out."""
+    value = float((bins.true - bins.prob).sum().floats() / bins.n)  # type: ignore[operator]
+    square = float(np.sum(bins.share * (bins.frequency * (1 - bins.frequency) + bins.gap**2)))
+    inflation = 1.0
+    if evidence.group is not None and view is not None:
+        inflation = evidence.inflation(view.event.true - view.event.prob.astype(np.float64) - value)
+    error = math.sqrt(max(square - value**2, 0.0) * inflation / evidence.effective)
+    reach = student(evidence.units, level) * error
+    return value - reach, value + reach
