@@ -13,7 +13,6 @@ from epimeter.card import Metric, catalogue, find
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.forecasts import Forecast, Sets, forecast
 from epimeter.inference.forecasts import interval_of_forecast
-from epimeter.inference.intervals import NO_POPULATION_VALUE
 from epimeter.inference.spread import Evidence, evidence_of
 from epimeter.report.forecast_curves import forecast_curves
 from epimeter.report.forecast_report import ForecastReport
@@ -177,8 +176,8 @@ def _interval(
 ) -> tuple[Interval | None, str | None]:
     if how is None:
         return None, None
-    if metric.name in NO_POPULATION_VALUE:
-        return None, "a test" if metric.card.test else NO_POPULATION_VALUE[metric.name]
+    if metric.card.headline_is:
+        return None, "a test" if metric.card.test else metric.card.headline_is
     method, level, draws, seed = how
     if "groups" in metric.card.needs:  # its groups are parts that are compared, not repeats of one row
         evidence = evidence_of(view, None)
