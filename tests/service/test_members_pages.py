@@ -172,3 +172,59 @@ def test_a_hostile_name_of_a_file_stays_text(engineer, name):
         page = engineer.get(answer.headers["location"])
         assert "<script" not in page.text and "\u202e" not in page.text and "\u200b" not in page.text
         assert "x-evil" not in page.headers and "../" not in page.text
+
+
+def evaluated(client, columns, **facts):
+    answer = client.post("/v1/evaluate", json=ground.body(columns, **facts))
+    assert answer.status_code == 200, answer.text
+    return answer.json()["evaluation_id"]
+
+
+def test_two_evaluations_are_compared_in_pairs_where_their_rows_are_the_same(engineer, tenant, other):
+    good = ground.columns(1200, seed=8)
+    worse = good | {"confidence": (good["confidence"] * 0.9).round(6)}
+    a, b = evaluated(tenant, good, model_version="1"), evaluated(tenant, worse, model_version="2")
+    facts = engineer.get("/compare.json", params={"a": a, "b": b}).json()
+    assert facts["difference"]["pairing"] == "same rows", facts["why_not"]
+    page = engineer.get("/compare", params={"a": a, "b": b}).text
+    assert "Side by side" in page and "<svg" in page and "brier_score" in page and "<script" not in page
+    apart = evaluated(tenant, ground.columns(1100, seed=9), model_version="3")
+    assert (
+        engineer.get("/compare.json", params={"a": a, "b": apart}).json()["difference"]["pairing"] == "different rows"
+    )
+    bad = evaluated(
+        tenant, ground.columns(1200, seed=9, over=0.4), model_version="4"
+    )  # no certificate, so no rows kept
+    facts = engineer.get("/compare.json", params={"a": a, "b": bad}).json()
+    assert facts["difference"] is None and "no longer kept" in facts["why_not"] and facts["overlaid"]
+    theirs = evaluated(other, good)
+    assert engineer.get("/compare", params={"a": a, "b": theirs}).status_code == 404
+
+
+def test_members_see_their_system_over_time_and_others_only_what_is_public(engineer, tenant, other, service):
+    from epimeter.trust.entries import system_digest
+
+    name = engineer.get("/account.json").json()["organization"]
+    place = f"/systems/{system_digest({'organization': name, 'system_id': 'triage'})}"
+    with Visitor(service) as nobody, Visitor(service) as stranger:
+        stranger.sign_in(other.key["key"])
+        assert engineer.get(place).status_code == 404
+        first = evaluated(tenant, ground.columns(1200, seed=10, over=0.3), model_id="triage")
+        assert [one.get(place).status_code for one in (engineer, stranger, nobody)] == [200, 404, 404]
+        second = evaluated(tenant, ground.columns(1200, seed=11), model_id="triage")
+        tenant.post("/v1/certificates", json={"evaluation_id": second}).raise_for_status()
+        pages = [one.get(place) for one in (engineer, stranger, nobody)]
+        assert [page.status_code for page in pages] == [200] * 3
+        mine, theirs, public = (page.text for page in pages)
+        for word in ("ECE", "U-Recall, %", "Brier score", "Bias (outcome minus confidence)"):
+            assert f"<figcaption>{word}</figcaption>" in mine and f"<figcaption>{word}" not in public
+        assert f"/compare?a={first}&amp;b={second}" in mine and first not in public and first not in theirs
+        assert pages[0].headers["cache-control"] == "no-store" and "Cookie" in pages[2].headers["vary"]
+        twin = engineer.get(f"{place}.json").json()
+        assert [one["attempt"] for one in twin["members"]["attempts"]] == [2, 1]
+        assert nobody.get(f"{place}.json").json()["members"] is None
+    ground.watched(tenant, "triage", "row-1")
+    watched = engineer.get(place).text
+    assert "open alarm" in watched
+    ids = re.findall(r' id="([^"]+)"', watched)
+    assert len(ids) == len(set(ids))

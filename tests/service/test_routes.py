@@ -75,6 +75,7 @@ ROUTES = {
     ("POST", "/upload"): ("/upload", (401, 403, 415, 403, 415, 415)),
     **twins("/upload/{upload_id}", "/upload/x", (303, 403, 404, 403, 404, 404)),
     **forms(WORKERS, "/upload/{upload_id}"),
+    **twins("/compare", "/compare", MEMBERS),
     **twins("/admin", "/admin", OPERATOR),
     **twins("/admin/organizations/{organization}", "/admin/organizations/x", OPERATOR),
     **forms((), "/admin/organizations", "/admin/organizations/{organization}/tier"),

@@ -44,11 +44,12 @@ def html(document: Document, *, footer: str = "") -> str:
     return "".join(parts)
 
 
-def sections(document: Document) -> str:
-    """The sections alone, for a page that has its own head and `blocks.css` among its styles."""
+def sections(document: Document, prefix: str = "s") -> str:
+    """The sections alone, for a page that has its own head and `blocks.css` among its styles; ids begin with the prefix."""
     parts = []
     for number, section in enumerate(document.sections):
-        parts.append(f'<section aria-labelledby="s{number}"><h2 id="s{number}">{escape(section.title)}</h2>')
+        name = f"{prefix}{number}"
+        parts.append(f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(section.title)}</h2>')
         parts += _blocks(section.blocks)
         parts.append("</section>")
     return "".join(parts)

@@ -63,7 +63,8 @@ def _axes(
     board.axes(list(names), ticks, "", label, lambda tick: names[tick], show)
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def round_ticks(low: float, high: float) -> list[float]:
+    """Ticks at round numbers, five at most."""
     span = high - low
     step = 10 ** math.floor(math.log10(span / 3))
     step = next(step * k for k in (1, 2, 5, 10) if span / (step * k) <= 5)
@@ -86,7 +87,7 @@ def _alarms(board: Board, system: SystemLook, settings: Settings, kinds: Iterabl
         board.word(board.x(begin) + (-4 if side == "end" else 4), board.top + 12, "alarm", anchor=side, colour="bad")
 
 
-def _bands(board: Board, points: Sequence[Band], colour: str = "accent") -> None:
+def bands(board: Board, points: Sequence[Band], colour: str = "accent") -> None:
     """A line with the interval of every point."""
     for x, _, low, high in points:
         board.line([(x, max(low, board.up[0])), (x, min(high, board.up[1]))], "soft", 1)
@@ -118,8 +119,8 @@ def _change(system: SystemLook, settings: Settings, name: str) -> Picture:
         end = between(found.starts[0], found.starts[min(watch.first, len(found.starts) - 1)], settings.unit)
         board.bar(0, end, *board.up, "line", 0.35)
         board.word(board.x(0) + 4, board.height - board.bottom - 6, "reference", anchor="start")
-    _axes(board, system, settings, _ticks(*board.up), "change of the gap", lambda v: f"{v:+.2g}" if v else "0")
-    _bands(board, points)
+    _axes(board, system, settings, round_ticks(*board.up), "change of the gap", lambda v: f"{v:+.2g}" if v else "0")
+    bands(board, points)
     _alarms(board, system, settings, ("change",))
     last = points[-1][1] if points else math.nan
     alt = (
@@ -148,7 +149,7 @@ def _evidence(system: SystemLook, settings: Settings) -> Picture:
         board,
         system,
         settings,
-        _ticks(*board.up),
+        round_ticks(*board.up),
         "evidence of a change",
         lambda v: f"{10**v:,.0f}" if v >= 0 else f"{10**v:g}",
     )
@@ -156,7 +157,7 @@ def _evidence(system: SystemLook, settings: Settings) -> Picture:
     board.word(
         board.width - board.right, board.y(limit) - 5, f"alarm at {settings.threshold:,.0f}", anchor="end", colour="bad"
     )
-    _bands(board, [(places[t], value, value, value) for t, value in zip(watched, values, strict=True)])
+    bands(board, [(places[t], value, value, value) for t, value in zip(watched, values, strict=True)])
     alt = (
         f"Evidence of a change after every window (Shiryaev-Roberts sum over all slices, drawn no higher than the cube of the "
         f"threshold); at "
@@ -181,13 +182,13 @@ def _ece(system: SystemLook, settings: Settings) -> Picture:
     limit = settings.limit
     top = max([0.02, *(high for *_, high in points), *([] if limit is None else [limit])]) * 1.15
     board = _board(system, settings, 0.0, min(1.0, top))
-    _axes(board, system, settings, _ticks(*board.up), "ECE of the last seven days", lambda v: f"{v:.2g}")
+    _axes(board, system, settings, round_ticks(*board.up), "ECE of the last seven days", lambda v: f"{v:.2g}")
     if limit is not None:
         board.line([(board.across[0], limit), (board.across[1], limit)], "bad", 1.5, "5 4")
         board.word(
             board.width - board.right, board.y(limit) - 5, f"limit of {settings.level}", anchor="end", colour="bad"
         )
-    _bands(board, points)
+    bands(board, points)
     _alarms(board, system, settings, ("threshold", "absolute"))
     alt = (
         f"ECE of the sliding week with its 95 % interval; the last is {points[-1][1]:.4f}."

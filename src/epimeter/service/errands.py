@@ -19,6 +19,7 @@ from epimeter.passport import canonical, passport, pdf
 from epimeter.report.evaluation import report_on
 from epimeter.service.bodies import Body, encoded, unpacked
 from epimeter.service.columns import Columns, to_records, to_table
+from epimeter.service.comparing import compared
 from epimeter.service.dropped_files import looked_at
 from epimeter.service.kept_rows import pack, unpacked_columns
 from epimeter.service.predictions import NDJSON, read
@@ -106,6 +107,13 @@ class LookAtFile(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     at: int
 
 
+class CompareRows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    """Compare the kept rows of two evaluations, which come one after the other; the first takes so many bytes."""
+
+    first: int
+    names: tuple[str, str]
+
+
 class Assessed(msgspec.Struct, frozen=True, kw_only=True):
     """What an evaluation found: after the standards and by the metrics, both as JSON, and the sums of the signal."""
 
@@ -152,7 +160,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     errors: tuple[tuple[str, str], ...] = ()
 
 
-Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile
+Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile | CompareRows
 Outcome = Rows | Measured | Judged | Document | Refused
 
 
@@ -178,6 +186,8 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             said = (errand.name, errand.columns, errand.kind)
             found_in = looked_at(rows, *said, assume_utc=errand.assume_utc, at=errand.at, target=kept)
             return Document(encoded(found_in))
+        if isinstance(errand, CompareRows):
+            return Document(encoded(compared(*_two(errand, rows), errand.names)))
         columns = unpacked_columns(iter(lambda: rows.read(MIB), b""))
         if columns is None:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
@@ -193,6 +203,14 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
         return Refused(problem.kind, problem.detail, tuple(problem.errors))
     except MemoryError:
         return Refused("too-large", "these rows take more memory than the service gives to one request; send fewer")
+
+
+def _two(errand: CompareRows, rows: BinaryIO) -> tuple[Columns, Columns]:
+    first = unpacked_columns(iter([rows.read(errand.first)]))
+    second = unpacked_columns(iter(lambda: rows.read(MIB), b""))
+    if first is None or second is None:
+        raise Problem("conflict", "the rows of one of these evaluations are no longer kept")
+    return first, second
 
 
 def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool = False) -> Rows | None:

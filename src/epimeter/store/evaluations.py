@@ -142,6 +142,21 @@ def reports(db: Connection, organization: str, system_id: str, limit: int = 5) -
         yield bytes(report)
 
 
+def history(db: Connection, organization: str, system_id: str, limit: int) -> list[RowMapping]:
+    """The newest completed evaluations of a system with their reports, the oldest first."""
+    names = (*LISTED, "wrong", "wrong_unsure", "report")
+    mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
+    query = select(*(evaluations.c[name] for name in names)).where(*mine, evaluations.c.status == "completed")
+    ordered = query.order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc()).limit(limit)
+    return list(db.execute(ordered).mappings())[::-1]
+
+
+def system_ids(db: Connection, organization: str) -> list[str]:
+    """The systems of an organisation that were evaluated."""
+    query = select(systems.c.system_id).where(systems.c.organization == organization).limit(MOST_SYSTEMS)
+    return list(db.execute(query).scalars())
+
+
 def keep_rows(db: Connection, evaluation: str, file: BinaryIO) -> None:
     """Keep an evaluation's rows, part by part."""
     for part in count():

@@ -137,7 +137,7 @@ def page(
     cache: str = LIVE,
     scopes: tuple[str, ...] | None = None,
     visitors: bool = False,
-) -> Callable[[Callable[..., Facts]], Callable[..., Facts]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`.
 
     With `scopes` the page is for whoever is signed in and has one of them, and nobody keeps it. With `visitors` it is for
@@ -145,10 +145,8 @@ def page(
     """
     entered = known(*scopes) if scopes is not None else visiting if visitors else anybody
 
-    def made(function: Callable[..., Facts]) -> Callable[..., Facts]:
-        @functools.wraps(function)
-        def answered(request: Request, **words: Any) -> Response:
-            facts = function(request=request, **words)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def answer_of(request: Request, facts: Facts) -> Response:
             private = getattr(request.state, "seen", None) is not None or scopes is not None
             twin_asked = request.url.path.endswith(".json") or "json" in request.headers.get("accept", "")
             if html(request) or not twin_asked:
@@ -159,10 +157,19 @@ def page(
             answer.headers.update({"Cache-Control": "no-store" if private else cache, "Vary": vary})
             return answer if private else same(request, answer)
 
+        @functools.wraps(function)
+        def answered(request: Request, **words: Any) -> Response:
+            return answer_of(request, function(request=request, **words))
+
+        @functools.wraps(function)
+        async def awaited(request: Request, **words: Any) -> Response:
+            waited: Any = function(request=request, **words)
+            return await run_in_threadpool(answer_of, request, await waited)
+
         for address in (twin or f"{path}.json", path):
             area.add_api_route(
                 address,
-                answered,
+                awaited if inspect.iscoroutinefunction(function) else answered,
                 methods=["GET", "HEAD"],
                 dependencies=[Depends(entered)],
                 response_model=None,

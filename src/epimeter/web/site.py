@@ -17,6 +17,7 @@ from epimeter.web import (
     account,
     admin,
     certificate,
+    comparison,
     evaluation,
     home,
     log,
@@ -42,6 +43,7 @@ AREAS = (
     account.area,
     evaluation.area,
     upload.area,
+    comparison.area,
     admin.area,
 )
 assets = APIRouter(include_in_schema=False)

@@ -2,7 +2,7 @@
 """A system as the public may see it: its certificates, and every attempt that the log holds, passed or not.
 
 Its address is its name in the log, a digest of organisation and id: whoever holds a certificate finds it, and nobody finds
-systems by trying. A system without a certificate has no page.
+systems by trying. A system without a certificate has no page, but for the members of its organisation, who see more of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from epimeter.standards.ers import LEVEL_NAMES
 from epimeter.store import registry
 from epimeter.trust.entries import read_entry
 from epimeter.trust.registry_rows import reading
+from epimeter.web.history import history, own_system
 from epimeter.web.page import Facts, page
 from epimeter.web.registry import lines
 
@@ -26,10 +27,12 @@ MOST = 200
 System = Annotated[str, Path(max_length=80)]
 
 
-@page(area, "/systems/{system}", "system.html")
+@page(area, "/systems/{system}", "system.html", visitors=True)
 def system(request: Request, system: System) -> Facts:
     """The certificates and attempts of one system."""
-    state = request.app.state
+    state, caller = request.app.state, request.state.caller
+    reads = caller is not None and caller.may("evaluations:read")
+    own = own_system(state, caller, system) if reads else None
     with reading(state.ledger.folder / "log.db") as connection:
         found = connection.execute(
             "SELECT number, log_index, entry FROM attempts JOIN entries ON idx = log_index WHERE system = ? "
@@ -39,7 +42,7 @@ def system(request: Request, system: System) -> Facts:
     attempts = [{"number": number, "log_index": index, **_said(entry)} for number, index, entry in found]
     with state.store.reading() as db:
         rows = registry.behind(db, [one["id"] for one in attempts])
-    if not rows:
+    if not rows and own is None:
         raise Problem("not-found", "no system with a certificate has this address")
     # The log names an attempt by its certificate where one was asked for at once, else by its evaluation.
     issued = {row[name]: row["id"] for row in rows for name in ("id", "evaluation")}
@@ -48,12 +51,13 @@ def system(request: Request, system: System) -> Facts:
     levels = [(one["number"], one["level"]) for one in reversed(attempts)]
     return {
         "system": system,
-        "system_id": rows[0]["system_id"],
-        "organization": rows[0]["organization_name"],
+        "system_id": rows[0]["system_id"] if rows else own,
+        "organization": rows[0]["organization_name"] if rows else caller.organization_name,
         "certificates": lines(state.ledger, rows),
         "attempts": attempts,
         "all_shown": len(attempts) < MOST,
-        "drawing": str(steps(levels)),
+        "drawing": str(steps(levels)) if levels else "",
+        "members": None if own is None else history(state, caller, own),
     }
 
 

@@ -28,6 +28,7 @@ WORDS = {
     "by": "Who takes it up.",
     "certifiable": "Whether a certificate may be issued from it.",
     "checks": "Each thing that was looked at: ok, or what is wrong.",
+    "category": "The kind of unknown, where the input was one (42001-6.2.3).",
     "class": "The class that was predicted.",
     "columns": "The predictions as columns of one length, in place of `predictions`.",
     "commitment": "Where the public log holds its digest.",
