@@ -86,6 +86,7 @@ def _of_mean(metric: Metric[Any], rows: Floats, evidence: Evidence, level: float
         return Interval(low=low, high=high, level=level, method="Clopper-Pearson", units=len(rows))
     if shares:
         low, high = wilson(centre, len(rows), level)
+        low, high = min(low, centre), max(high, centre)  # at 0 and 1 a rounding may leave the value outside
         return Interval(low=low, high=high, level=level, method="Wilson", units=len(rows))
     influence = rows - centre
     error = evidence.deviation(influence)

@@ -1,0 +1,123 @@
+"""Forecasts of a number or of a set from files: typed commands, reports, refusals that name the line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from epimeter import evaluate_forecasts
+from epimeter.cli import main
+from epimeter.readers.forecast_table import read_forecasts
+
+
+@pytest.fixture
+def run(capsys):
+    """A typed command: what it says on both streams, and its exit code held against the one expected."""
+
+    def typed(*words, code=0):
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert (left.value.code or 0) == code, said.out + said.err
+        return said.out + said.err
+
+    return typed
+
+
+@pytest.fixture
+def frames():
+    rng = np.random.default_rng(5)
+    mean, std = rng.normal(10, 3, 400), rng.uniform(0.5, 2, 400)
+    y = mean + 1.5 * std * rng.normal(size=400)
+    members = mean[:, None] + std[:, None] * rng.normal(size=(400, 9))
+    label = rng.integers(0, 3, 400)
+    sets = ["abc"[k] + (";" + "abc"[(k + 1) % 3] if k else "") for k in label]
+    return {
+        "normal": pd.DataFrame({"y": y, "mean": mean, "std": std}),
+        "quantiles": pd.DataFrame(
+            {"target": y, "q0.05": mean - 1.645 * std, "q0.5": mean, "q0.95": mean + 1.645 * std}
+        ),
+        "ensemble": pd.DataFrame({"y": y} | {f"member_{i}": members[:, i] for i in range(9)}),
+        "interval": pd.DataFrame({"y_true": y, "lower": mean - std, "upper": mean + std}),
+        "set": pd.DataFrame({"label": ["abc"[k] for k in label], "set": sets}),
+    }
+
+
+@pytest.mark.parametrize("kind", ["normal", "quantiles", "ensemble", "interval", "set"])
+def test_a_file_of_each_kind_is_known_by_its_columns_and_reported_in_every_form(run, tmp_path, frames, kind):
+    frames[kind].to_csv(tmp_path / "rows.csv", index=False)
+    frames[kind].to_parquet(tmp_path / "rows.parquet")
+    told = run("evaluate", tmp_path / "rows.csv", "--draws", "99")
+    assert "Report on forecasts" in told and "hold the truth" in told
+    found = json.loads(run("evaluate", tmp_path / "rows.parquet", "--json", "--draws", "99"))
+    assert (found["kind"], found["n_rows"]) == (kind, 400)
+    share = next(m for m in found["measurements"] if m["metric"] in ("picp", "set_coverage"))
+    assert 0 < share["value"] < 1 or kind == "set"
+    assert share["interval"]["low"] <= share["value"] <= share["interval"]["high"]
+    for suffix in ("html", "md", "csv", "tex", "png"):
+        run("evaluate", tmp_path / "rows.csv", "--draws", "99", "-o", tmp_path / f"report.{suffix}")
+    page = (tmp_path / "report.html").read_text()
+    assert "<svg" in page and "<script" not in page
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_python_and_the_command_give_the_same_numbers(run, tmp_path, frames):
+    frame = frames["normal"]
+    frame.to_json(tmp_path / "rows.ndjson", orient="records", lines=True, double_precision=15)
+    again = read_forecasts(tmp_path / "rows.ndjson")
+    here = evaluate_forecasts(again.true, **again.stated, intervals=None)
+    there = json.loads(run("evaluate", tmp_path / "rows.ndjson", "--interval", "none", "--json"))
+    assert {m["metric"]: m["value"] for m in there["measurements"]} == {m.metric: m.value for m in here.values()}
+    assert here.verdict.refuted and here.verdict.test == "coverage"
+    assert any("too small" in sentence for sentence in here.verdict.sentences)
+
+
+def test_requirements_metrics_and_levels_are_taken(run, tmp_path, frames):
+    frames["interval"].to_csv(tmp_path / "rows.csv", index=False)
+    told = run(
+        "evaluate", tmp_path / "rows.csv", "--metric", "picp", "--require", "picp>=0.9", "--set", "level=0.68", code=1
+    )
+    assert "required >= 0.9" in told and "nobody said" not in told
+    assert "taken to be of level 0.9, which nobody said" in run("evaluate", tmp_path / "rows.csv", "--draws", "99")
+    assert "measures probabilities" in run("evaluate", tmp_path / "rows.csv", "--metric", "ece", code=2)
+    assert "--by does not apply" in run(
+        "evaluate", tmp_path / "rows.csv", "--task", "distribution", "--by", "y_true", code=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("y,mean,std\n1,1,1\n2,2,-1\n", "std must be above 0; 1 of 2 does not, the first: std[1] = -1"),
+        ("y,q0.1,q0.9\n1,0,2\n2,3,1\n", "quantiles must not cross; 1 of 2 rows do, the first is row 1"),
+        ("y,lower,upper\n1,0,2\n2,3,1\n", "lower must not be above upper"),
+        ("y,mean,std\n1,1,1\n2,,1\n", "mean must be present in every row with a truth; line 3"),
+        ("y,lower,upper,mean,std\n1,0,2,1,1\n", "a forecast must be stated in one way"),
+        ("y,set\na,\nb,\n", "sets must not all be empty"),
+        ("y,mean,std\n,1,1\n,2,1\n", "y must be known for at least one row; all 2 are missing"),
+        ("y,mean,std\n1,x,1\n", "mean must be numbers; line 2"),
+    ],
+)
+def test_bad_files_are_refused_in_one_sentence_that_says_where(run, tmp_path, text, words):
+    (tmp_path / "rows.csv").write_text(text)
+    told = run("evaluate", tmp_path / "rows.csv", code=2)
+    assert words in told and "Traceback" not in told
+    if "the first" in words:
+        assert "rows.csv, line 3" in told
+
+
+def test_rows_without_a_truth_are_left_out_and_counted_and_names_can_be_said(run, tmp_path):
+    (tmp_path / "rows.csv").write_text("seen,m,s\n1,1,1\n,2,1\n3,2.5,1\n")
+    roles = ["--column", "truth=seen", "--column", "mean=m", "--column", "std=s"]
+    told = run("evaluate", tmp_path / "rows.csv", "--task", "distribution", *roles)
+    assert "1 of 3 rows have no truth and were left out." in told
+    assert "truth = seen, mean = m, std = s" in told
+    assert "no role of a forecast is called 'confidence'" in run(
+        "evaluate", tmp_path / "rows.csv", "--task", "distribution", "--column", "confidence=m", code=2
+    )
+
+
+def test_a_file_of_probabilities_is_still_one(run, tmp_path):
+    (tmp_path / "rows.csv").write_text("y_true,y_prob,lower,upper\n1,0.8,0,1\n0,0.3,0,1\n1,0.6,0,1\n")
+    assert "each row states the probability of outcome 1" in run("evaluate", tmp_path / "rows.csv")
