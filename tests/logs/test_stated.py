@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The grammar of stated confidence, on phrasings written for the purpose; half of them are traps."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from epimeter.readers.logs import stated as statements
 from epimeter.readers.logs.stated import stated
 
 FILE = Path(__file__).with_name("phrasings.tsv")
@@ -54,3 +56,15 @@ def test_what_the_caller_knows_settles_what_the_text_leaves_open(text, options, 
 def test_a_long_text_without_a_statement_is_no_burden():
     text = "The probability of an even number is certain to be confident. " * 2000
     assert stated(text).status == "none"
+
+
+@pytest.mark.parametrize(
+    "line", ["Confidence: 85%", "confidence : 7 %.", "Confidence: 100%", "Confidence: 101%", "**Confidence:** 60%"]
+)
+@pytest.mark.parametrize(
+    "before", ["", "It is B.\n", "On a scale from 0 to 10\n", "I am certain.\n", "If so, say\n", "Not at all:\n\n"]
+)
+def test_the_short_way_says_what_the_grammar_says(line, before, monkeypatch):
+    quick = stated(before + line)
+    monkeypatch.setattr(statements, "PLAINLY", re.compile("(?!)"))
+    assert stated(before + line) == quick

@@ -13,8 +13,7 @@ from typing import Any
 from epimeter.errors import ReadError
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.outcomes import PARTLY_RIGHT, declines, number
-from epimeter.readers.logs.phrases import STEM
-from epimeter.readers.logs.stated import Stated, stated
+from epimeter.readers.logs.stated import Stated, speaks_of_confidence, stated
 from epimeter.readers.logs.tokens import above_one, at_answer, sequence_probability
 from epimeter.readers.wording import brief, shown
 
@@ -94,7 +93,12 @@ class Rows:
             found = number(value)
             if found is None or math.isnan(found):
                 continue
-            if found == 100 and NUMBERS.search(name) and text is not None and not (STEM.search(text) or "100" in text):
+            if (
+                found == 100
+                and NUMBERS.search(name)
+                and text is not None
+                and not (speaks_of_confidence(text) or "100" in text)
+            ):
                 run.counts["a confidence of 100 was logged where the answer states none; taken as missing"] += 1
                 continue
             row[f"source:{name}"] = found

@@ -15,18 +15,17 @@ place (``80-90%``, ``over 90%``) is ambiguous, and so is a bare 7. Ambiguity is 
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from epimeter.readers.logs.phrases import (
     ABOUT,
     AFTER_LABEL,
     BEFORE,
     BOUND,
+    CHANCE_OF,
     CLAUSE,
     CONDITION,
     DIRECT,
@@ -35,18 +34,17 @@ from epimeter.readers.logs.phrases import (
     FIRST_PERSON,
     KIND,
     LABEL,
+    MARKS,
     MARKUP,
     NEGATION,
     NUMBER,
     OPEN_THOUGHT,
     OPTION,
     OTHER,
-    OUT_OF,
     PERCENT,
-    RANGE,
+    PLAINLY,
     REPORTED,
     RIGHT,
-    SCALE,
     SENTENCE,
     SEPARATOR,
     STATISTICS,
@@ -54,27 +52,9 @@ from epimeter.readers.logs.phrases import (
     STRONG,
     TAG,
     THOUGHT,
-    TO_THE_END,
-    UNIT,
     VALUE_BEFORE,
 )
-
-Status = Literal["stated", "none", "ambiguous", "out of range"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a text states: the confidence in 0..1, or why there is none."""
-
-    value: float | None
-    status: Status
-    bare: bool = False
-    """Whether the number had neither unit nor scale, and its size alone told the scale."""
-
-
-NONE = Stated(None, "none")
-AMBIGUOUS = Stated(None, "ambiguous")
-BEYOND = Stated(None, "out of range")
+from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, Stated, quantity, scale_of, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +90,12 @@ def stated(
     >>> stated("Confidence: 7").status
     'ambiguous'
     """
-    if text.isascii() and not any(stem.search(text) for stem in STEMS):
+    if not speaks_of_confidence(text):
         return NONE
     text = _plain(text)
+    plainly = PLAINLY.search(text, max(0, len(text) - 60))
+    if plainly is not None and text.isascii() and min(_stems(text)) >= plainly.start():
+        return scaled(plainly["number"], 100.0)  # nothing else in the text could be meant
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
     strong = [mention for mention in mentions if not mention.weak] or mentions
     if not strong:
@@ -126,16 +109,37 @@ def stated(
     return strong[-1].stated
 
 
+def speaks_of_confidence(text: str) -> bool:
+    """Whether a text has a word for confidence at all: a quick look before the grammar."""
+    return next(_stems(text.lower()), None) is not None if text.isascii() else LABEL.search(text) is not None
+
+
 def _plain(text: str) -> str:
     """The text without reasoning in tags and without marks of emphasis, in one form of each character."""
-    if OPEN_THOUGHT.search(text):
+    if "<" in text and OPEN_THOUGHT.search(text):
         text = THOUGHT.sub("\n", text)
         cut = OPEN_THOUGHT.search(text)
         text = text[: cut.start()] if cut else text
-    text = unicodedata.normalize("NFKC", text) if not text.isascii() else text
-    text = text.replace("’", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
-    text = TAG.sub(lambda tag: f"\n{tag['word']}: ", text)
-    return MARKUP.sub("", text).replace("\\%", "%").lower()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = text.replace("’", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
+    if "<" in text:
+        text = TAG.sub(lambda tag: f"\n{tag['word']}: ", text)
+    # A pattern tries every place of a long text; most have none of these characters.
+    if any(mark in text for mark in MARKS):
+        text = MARKUP.sub("", text).replace("\\%", "%")
+    return text.lower()
+
+
+def _stems(text: str) -> Iterator[int]:
+    """Where letters stand that a word for confidence has, in lower-case ASCII text."""
+    for stem in STEMS:
+        place = text.find(stem)
+        while place >= 0:
+            yield place
+            place = text.find(stem, place + 1)
+    if "(" in text:
+        yield from (hit.start() for hit in CHANCE_OF.finditer(text))
 
 
 def _labels(text: str) -> Iterator[re.Match[str]]:
@@ -144,7 +148,7 @@ def _labels(text: str) -> Iterator[re.Match[str]]:
         yield from LABEL.finditer(text)
         return
     done = 0
-    for place in sorted({hit.start() for stem in STEMS for hit in stem.finditer(text)}):
+    for place in sorted(set(_stems(text))):
         label = LABEL.search(text, max(done, place - 24), place + 40)
         if label is not None and label.start() >= done:
             done = label.end()
@@ -189,7 +193,7 @@ def _labelled(
             (cut.end() for cut in SENTENCE.finditer(text, max(0, label.start() - 200), label.start())), default=0
         ) : label.start()
     ]
-    declared = _scale_of(sentence) if "scale" in sentence else None
+    declared = scale_of(sentence) if "scale" in sentence else None
     if declared is not None:
         high = declared
     kind = KIND.match(text, place)
@@ -224,7 +228,7 @@ def _labelled(
         before, qualifier, strong is not None and bool(STRONG.search(strong[0]))
     ):
         return None
-    own = _scale_of(qualifier)
+    own = scale_of(qualifier)
     if own is not None:
         high = own
     option = OPTION.search(qualifier)
@@ -250,7 +254,7 @@ def _labelled(
     if STATISTICS.match(text[place:line_end]):
         return None
     weak = bool(EARLIER.search(before)) or bool(re.search(r"\bwas\b", qualifier))
-    reading = _number(text, place, high, percent, words)
+    reading = quantity(text, place, high, percent, words)
     return None if reading is None else _Mention(label.start(), reading, weak, name)
 
 
@@ -293,7 +297,7 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
     if re.search(r"\bhow\s+$", before):
         asked = re.compile(rf"[^?:\n]{{0,40}}[?:]\s*(?:{FILLER}\s+)*(?={NUMBER})").match(text, label.end())
         if asked:
-            reading = _number(text, asked.end(), None, False, None)
+            reading = quantity(text, asked.end(), None, False, None)
             return None if reading is None else _Mention(label.start(), reading)
         return None
     if label["adjective"] == "likely" or _negated(before) or _excluded(before, ""):
@@ -307,7 +311,7 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
         direct = re.compile(r"\s*[:=(\[]\s*").match(text, label.end())
     if direct is None:
         return None
-    reading = _number(text, direct.end(), None, False, None)
+    reading = quantity(text, direct.end(), None, False, None)
     return None if reading is None else _Mention(label.start(), reading, bool(EARLIER.search(before)))
 
 
@@ -351,116 +355,8 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
         return _Mention(label.start(), AMBIGUOUS, weak)
     over = found["over"] or found["of"]
     high = float(over) if over is not None else 1.0 if found["unit"] is None else 100.0
-    return _Mention(label.start(), _scaled(found["number"], high), weak)
+    return _Mention(label.start(), scaled(found["number"], high), weak)
 
 
 def _negated(before: str) -> bool:
     return bool(NEGATION.search(before[-60:])) and not re.search(r"\b(?:although|though|not\s+only)\b", before)
-
-
-def _scale_of(text: str) -> float | None:
-    """The end of a scale that a text declares: 100 of ``(0-100)``, 1 of ``between 0 and 1``."""
-    out_of = OUT_OF.search(text)
-    if out_of:
-        return float(out_of["high"])
-    found = SCALE.search(text)
-    if found is None:
-        return (
-            100.0
-            if re.search(rf"\(\s*(?:in\s+|as\s+(?:a\s+)?)?{PERCENT}(?:age)?\s*\)|\bin\s+percent\b", text)
-            else None
-        )
-    if found["percent"]:
-        return 100.0
-    high = float(found["high"])
-    return None if float(found["low"]) >= high else high
-
-
-def _number(
-    text: str, place: int, high: float | None, percent: bool, words: Mapping[str, float] | None
-) -> Stated | None:
-    """The number at a place, with its unit; None when there is no number."""
-    lead = AFTER_LABEL.match(text, place)
-    assert lead is not None
-    place = lead.end()
-    bound = BOUND.match(text, place)
-    if bound:
-        is_scale = re.compile(RANGE).match(text, bound.end()) and _scale_of(text[place : place + 40]) is not None
-        return None if is_scale else AMBIGUOUS
-    ranged = re.compile(RANGE).match(text, place)
-    if ranged:
-        declared = SCALE.match(text, place)
-        return None if declared and declared.end() >= ranged.end() else AMBIGUOUS
-    found = re.compile(rf"(?P<sign>-)?(?P<number>{NUMBER})").match(text, place)
-    if found is None:
-        return _word(text, lead.start(), words)
-    if found["sign"]:
-        return BEYOND
-    unit = UNIT.match(text, found.end())
-    rest = text[unit.end() if unit else found.end() :]
-    if re.match(r"\+(?!/)", rest) or re.match(
-        r"\s*(?:or\s+(?:more|less|higher|so\s+higher|above|lower)|at\s+(?:least|most)|or\s+\d)", rest
-    ):
-        return AMBIGUOUS
-    if re.match(rf"\s*/\s*{NUMBER}\s*%", rest) or re.match(rf"\s*(?:/|or)\s*{NUMBER}", rest):
-        return AMBIGUOUS
-    if unit is None:
-        if percent:
-            return _scaled(found["number"], 100.0)
-        return _bare(found["number"], high, rest)
-    if unit["percent"]:
-        return _scaled(found["number"], 100.0)
-    if unit["over"]:
-        over = float(unit["over"])
-        value = _value(found["number"])
-        if value is not None and value + over == 100 and over != 100:
-            return AMBIGUOUS  # 50/50, 60/40: odds, not a fraction
-        if re.match(r"\s*%", rest):
-            return AMBIGUOUS
-        return _scaled(found["number"], over)
-    return _scaled(found["number"], float(unit["of"] or unit["high"] or unit["high2"]))
-
-
-def _word(text: str, place: int, words: Mapping[str, float] | None) -> Stated | None:
-    if not words:
-        return None
-    for word in sorted(words, key=len, reverse=True):
-        if re.compile(rf"[\s\"'(\[]*{re.escape(word.lower())}\b").match(text, place):
-            return Stated(float(words[word]), "stated")
-    return None
-
-
-def _bare(number: str, high: float | None, rest: str) -> Stated | None:
-    """A number without unit: by the scale that is known, else by its decimal point or its size."""
-    value = _value(number)
-    if value is None:
-        return BEYOND
-    point = "." in number or "," in number
-    if not point and not TO_THE_END.match(rest):
-        return None  # «confidence is 20 years»: a number of something else
-    if point and re.match(r"\s*(?:mm|cm|km|kg|m|s|ms|years?|days?|points?|eur|usd|million|billion)\b", rest):
-        return None
-    if high is not None:
-        # On a scale up to 100 or 10 a 0.85 was still meant as a share.
-        if high > 1 and point and 0 < value < 1:
-            return AMBIGUOUS
-        return _scaled(number, high)
-    if point and value <= 1:
-        return Stated(value, "stated", bare=True)
-    if value == 0 or 10 < value <= 100:
-        return Stated(value / 100, "stated", bare=True)
-    return AMBIGUOUS if value <= 100 else BEYOND
-
-
-def _scaled(number: str, high: float) -> Stated:
-    value = _value(number)
-    if value is None or high <= 0 or value > high or not math.isfinite(value):
-        return BEYOND
-    return Stated(float(f"{value / high:.12g}"), "stated")
-
-
-def _value(number: str) -> float | None:
-    """A number with a point or a comma before its decimals; None for thousands."""
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", number) and not number.startswith("0,"):
-        return None
-    return float(number.replace(",", "."))
