@@ -31,6 +31,4 @@ def rendered(found: Mapping[Any, Report], form: str) -> str | bytes:
     if len(found) == 1:
         return next(iter(found.values())).rendered(form)
     assert isinstance(found, Reports)
-    if form in ("png", "svg"):
-        raise click.UsageError("several slices have no figure of their own; --slice NAME chooses one")
     return found.rendered(form)

@@ -9,10 +9,15 @@ from typing import Any
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.report.measurement import Report
+from epimeter.report.slice_figure import beside
 from epimeter.results import cell_text
 
 COLUMNS = 6
 """Metrics that a table of slices shows; records and JSON hold all."""
+ON_A_TERMINAL = 4
+FAVOURED = ("brier_score", "ece", "drmsce_bcs", "esce", "nll", "ecd")
+"""Which of many metrics are shown: with `ece`, which is larger where rows are few, stands the error without that bias."""
+DRAWN = ("ece", "esce")
 
 
 SHOWN = 30
@@ -45,13 +50,14 @@ class Reports(Held, Mapping[Any, Report]):
             f"<{len(self)} reports by slice: {', '.join(map(repr, self._values[:5]))}{' …' if len(self) > 5 else ''}>"
         )
 
+    painter = "epimeter.draw.sliced:slices"
+
     def __str__(self) -> str:
         some = {value: self[value] for value in self._values[:SHOWN]}
-        names = [metric for report in list(some.values())[:1] for metric in report][:COLUMNS]
+        names = _names(some)[:ON_A_TERMINAL]
         lines = [("slice", "rows", *names)]
         for value, report in some.items():
-            cells = (cell_text(report[name].value if name in report else None) for name in names)
-            lines.append((str(value), f"{report.n_rows:,}", *cells))
+            lines.append((str(value), f"{report.n_rows:,}", *(_cell(report, name) for name in names)))
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = [
             "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
@@ -72,13 +78,13 @@ class Reports(Held, Mapping[Any, Report]):
 
     def document(self, *, for_print: bool = False) -> Document:
         shown = list(self.items())
-        names = [m.metric for m in shown[0][1].measurements][:COLUMNS] if shown else []
-        rows = tuple(
-            (str(value), f"{report.n_rows:,}", *(cell_text(report[n].value if n in report else None) for n in names))
-            for value, report in shown
-        )
+        names = _names(dict(shown))
+        rows = tuple((str(value), f"{report.n_rows:,}", *(_cell(report, n) for n in names)) for value, report in shown)
         table = Grid("Slices", ("slice", "rows", *names), rows, frozenset(range(1, 2 + len(names))))
         blocks: list[Any] = [table]
+        drawn = [name for name in DRAWN if name in names] or names[:1] if len(shown) <= SHOWN else []
+        pictures = [beside(dict(shown), name, for_print=for_print) for name in drawn]
+        blocks += [picture for picture in pictures if picture is not None]
         cautions = dict.fromkeys(c for _, report in shown for c in report.cautions if "damaged" in c)
         if cautions:
             blocks.append(Items(tuple(cautions), "mind"))
@@ -87,3 +93,18 @@ class Reports(Held, Mapping[Any, Report]):
         return Document(
             "Calibration by slice", f"{name} · {len(shown):,} slices".strip(" ·"), (Section("Slices", tuple(blocks)),)
         )
+
+
+def _names(reports: Mapping[Any, Report]) -> list[str]:
+    """The metrics that a table shows: all that were asked for where they are few."""
+    known = list(dict.fromkeys(metric for report in reports.values() for metric in report))
+    return known if len(known) <= COLUMNS else [name for name in FAVOURED if name in known] or known[:COLUMNS]
+
+
+def _cell(report: Report, name: str) -> str:
+    """A value with its interval."""
+    line = report.get(name)
+    if line is None:
+        return cell_text(None)
+    ends = line.interval
+    return cell_text(line.value) + ("" if ends is None else f" [{ends.low:.3g}, {ends.high:.3g}]")
