@@ -38,6 +38,7 @@ ORDER = (
     "summary_files",
     "monitor",
     "integrations",
+    "sklearn",
     "experiments",
     "torch",
     "mlflow",
