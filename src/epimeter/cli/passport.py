@@ -10,8 +10,11 @@ from typing import Any
 import click
 
 from epimeter.cli.columns import column_options
+from epimeter.cli.issuer import opened
 from epimeter.cli.outputs import spare
+from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.standards import standard_options
+from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 
@@ -22,6 +25,13 @@ from epimeter.readers.forecast import Choice
 @click.option(
     "--verify-url", default="", metavar="URL", help="Where the passport can be verified; goes into the QR code."
 )
+@click.option(
+    "--issuer",
+    "folder",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder of an issuer (epimeter keys init): its key signs the passport.",
+)
+@passphrase_option
 @column_options
 @click.option("--bins", type=int, help="Number of bins.")
 @click.option("--json", "as_json", is_flag=True, help="For diff: print JSON.")
@@ -30,6 +40,8 @@ def passport(
     files: tuple[str, ...],
     output: str | None,
     verify_url: str,
+    folder: str | None,
+    passphrase_file: str | None,
     choice: Choice,
     format: str | None,
     bins: int | None,
@@ -43,6 +55,8 @@ def passport(
     \b
     epimeter passport predictions.csv --domain medical --declare system.toml -o passport.pdf
     epimeter passport evaluation.json -o passport.json
+    epimeter passport predictions.csv --issuer issuer -o passport.pdf
+    epimeter verify passport.pdf --root trust-root.json --fingerprint SHA256
     epimeter passport diff old.json new.json
     """
     if files[0] == "diff":
@@ -58,6 +72,8 @@ def passport(
 
     found = _evaluation(files[0], choice, format, bins, standards)
     document = made_of(found, address=_address(verify_url))
+    if folder is not None:
+        document = _signed(document, folder, passphrase_file)
     if output is None:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
         return
@@ -66,6 +82,21 @@ def passport(
         raise click.UsageError(f"a passport is a .pdf or a .json file; got {output!r}")
     Path(output).write_bytes(pdf(document) if suffix == ".pdf" else canonical(document))
     click.echo(f"wrote {output}", err=True)
+
+
+def _signed(document: dict[str, Any], folder: str, passphrase_file: str | None) -> dict[str, Any]:
+    """The passport with the issuer's signature in it, and an audit entry that it was signed."""
+    from epimeter.passport.document import digest
+    from epimeter.trust.canonical import to_moment
+    from epimeter.trust.passports import sign_passport
+
+    at = moment_of(None)
+    with opened(folder, at) as registry:
+        signers = registry.signers(passphrase(passphrase_file), at)
+        made = sign_passport(document, signers.issuer, registry.issuer, at)
+        event = {"type": "passport.signed", "digest": f"sha-256:{digest(made)}", "time": to_moment(at)}
+        registry.audit(event, signers, at)
+    return made
 
 
 def _evaluation(

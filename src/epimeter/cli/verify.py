@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 
@@ -51,6 +52,7 @@ def verify(
     \b
     epimeter verify cert.json --key KEY --log-key VKEY --status-key KEY --status list.json
     epimeter verify cert.json --root trust-root.json --fingerprint SHA256 --status list.json
+    epimeter verify passport.pdf --root trust-root.json --fingerprint SHA256
 
     Exit code: 0 valid, 1 invalid, 2 malformed, 3 policy (key or log not trusted), 4 status unknown.
     """
@@ -58,6 +60,7 @@ def verify(
     from epimeter.standards.conformity import SELF_ASSESSED
     from epimeter.trust.attestation import open_attestation
     from epimeter.trust.disclosure import check_disclosure
+    from epimeter.trust.passports import is_passport
     from epimeter.trust.status_memory import StatusMemory
     from epimeter.trust.verify import report_matches
     from epimeter.trust.verify import verify as judge
@@ -68,6 +71,8 @@ def verify(
     except VerificationError as fault:
         click.echo(f"epimeter: {fault}", err=True)
         raise click.exceptions.Exit(2 if fault.code == "malformed" else 3) from None
+    if is_passport(Path(certificate).read_bytes()):
+        _passport(Path(certificate).read_bytes(), trust, as_json)
     listed = None if status is None else content_of(status)
     seen = StatusMemory(memory)
     verdict = judge(
@@ -119,6 +124,45 @@ def verify(
             _summary(verdict.certificate, level)
         click.echo("It does not prove " + ";\n  ".join(verdict.not_proven) + ".")
     raise click.exceptions.Exit(code)
+
+
+def _passport(data: bytes, trust: Any, as_json: bool) -> NoReturn:
+    """The verdict on a passport: who signed it, and whether a PDF's pages are its own."""
+    from epimeter.errors import InputError, TrustError
+    from epimeter.trust.passports import open_passport, refuse_other_pages
+
+    facts: dict[str, Any] = {"verdict": "VALID"}
+    try:
+        found = open_passport(data, trust.ring)
+        told, conformance = found.document["system"], found.document["conformance"]
+        facts |= {
+            "sentence": found.sentence,
+            "pages": {True: "are those of the signed document", False: "DIFFER", None: "were not compared"}[
+                found.pages
+            ],
+            "system": " ".join(
+                str(told[name]) for name in ("organization", "system_id", "model_version") if told[name]
+            ),
+            "date": found.document["evaluation"]["date"],
+            "level_42001": conformance["level"],
+            "level_ers": (found.document["ers"] or {}).get("level"),
+        }
+        refuse_other_pages(found)
+    except (TrustError, InputError) as fault:
+        code = getattr(fault, "code", None) or "malformed"
+        untrusted = code == "untrusted_key"
+        facts |= {"verdict": "UNTRUSTED_KEY" if untrusted else f"INVALID({code})", "sentence": str(fault)}
+    if as_json:
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{facts['verdict']}: {facts['sentence']}")
+        for name in ("pages", "system", "date", "level_42001", "level_ers"):
+            if name in facts:
+                click.echo(f"  {name:<12} {facts[name]}")
+    word = facts["verdict"]
+    raise click.exceptions.Exit(
+        0 if word == "VALID" else 3 if word == "UNTRUSTED_KEY" else 2 if "malformed" in word else 1
+    )
 
 
 def _summary(body, level: str) -> None:  # type: ignore[no-untyped-def]
