@@ -235,6 +235,28 @@ def test_the_page_of_a_system_shows_every_attempt_and_nothing_of_systems_without
         assert nobody.get(f"/systems/{other}").status_code in (404, 422), other
 
 
+def test_the_mapping_that_certificates_name_is_a_page(tenant, nobody):
+    made = ground.columns(2000, seed=91)
+    number = tenant.post("/v1/evaluate", json=ground.body(made, model_id="mapped")).json()["evaluation_id"]
+    document = tenant.post("/v1/certificates", json={"evaluation_id": number}).json()
+    day = document["compliance"]["mapping"].rpartition(":")[2]
+    page = nobody.get(f"/mapping/{day}", headers={"accept": "text/html"})
+    for words in (
+        "Article 9",
+        "Article 13",
+        "Article 15",
+        "MANAGE",
+        "GOVERN",
+        "6.1",
+        "8.2",
+        "9.1",
+        "is not conformity",
+    ):
+        assert words in page.text, words
+    assert f"/mapping/{day}" in nobody.get(f"/certificates/{document['certificate']['id']}").text
+    assert nobody.get("/mapping/1999-01-01", headers={"accept": "application/json"}).status_code == 404
+
+
 def test_faults_are_pages_for_browsers_and_problems_for_programs(service, nobody):
     assert "<h1>No such thing</h1>" in nobody.get("/nothing").text
     assert nobody.get("/v1/nothing").headers["content-type"] == "application/problem+json"

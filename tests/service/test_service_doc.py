@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import ground
 import msgspec
 import pytest
 from conftest import running
@@ -20,7 +19,6 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page types curl")
 def test_every_command_of_the_page_works(tmp_path):
-    (tmp_path / "predictions.parquet").write_bytes(ground.as_parquet(ground.columns(2000)))
     with running(tmp_path, signal_period=1) as made:
         script = "set -e\n" + "\n".join(BLOCKS)
         script = script.replace("http://127.0.0.1:8600", made.url).replace("curl -s", "curl -s --fail-with-body -S")

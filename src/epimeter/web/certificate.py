@@ -90,6 +90,7 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
             "DSSE envelope": f"/v1/certificates/{certificate_id}.dsse",
             "Dates (iCalendar)": f"/v1/certificates/{certificate_id}/calendar.ics",
             "Attestations": f"/v1/certificates/{certificate_id}/attestations",
+            "What it is evidence for": f"/mapping/{document['compliance']['mapping'].rpartition(':')[2]}",
             "Status list": "/status/1",
             "Trust root": "/trust-root.json",
         },

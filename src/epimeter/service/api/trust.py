@@ -40,6 +40,7 @@ def discovery(request: Request) -> Response:
             "status_lists": [ledger.registry.list_id],
             "registry": f"{issuer}/v1/registry",
             "verify": f"{issuer}/v1/certificates/{{id}}/verify",
+            "mapping": f"{issuer}/mapping",
             "media_types": [
                 payload_type(kind) for kind in ("certificate", "registration", "status-list", "trust-root")
             ],

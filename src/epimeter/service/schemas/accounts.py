@@ -108,9 +108,17 @@ class TierLine(Struct, frozen=True, kw_only=True):
 
 
 class Tiers(Struct, frozen=True):
-    """All tiers."""
+    """All tiers, and what may differ between them (ERS 8.2)."""
 
     items: list[TierLine]
+    identical: str = "metrics, levels and certificates: the same data give every tier the same bytes"
+    """What is the same for every tier."""
+    differ_in: tuple[str, ...] = (
+        "evaluation frequency: requests a minute and evaluations a month",
+        "latency: how late the signal comes",
+        "support and documentation: as agreed with whoever runs this service",
+    )
+    """What tiers may differ in, and nothing else."""
 
 
 class PlanNeed(Struct, frozen=True):
