@@ -154,21 +154,26 @@ def by_mahalanobis(features: Any, reference: Any, *, threshold: float, classes: 
     )
 
 
-def by_neighbours(features: Any, reference: Any, *, threshold: float, neighbours: int = 10) -> Detection:
+def by_neighbours(
+    features: Any, reference: Any, *, threshold: float, neighbours: int = 10, scaled: bool = True
+) -> Detection:
     """Flagged when the distance to the k-th nearest known embedding is at least the threshold (Sun et al. 2022).
 
-    Embeddings are scaled to length 1 first. Parameters as in `by_mahalanobis`; `neighbours` is k.
+    Embeddings are scaled to length 1 first, as the paper does; an input that is moved away from the known ones along their own
+    direction is then not seen. With ``scaled=False`` the distance is the plain one. Parameters as in `by_mahalanobis`;
+    `neighbours` is k.
     """
     from scipy.spatial import cKDTree
 
     rows, known = _features(features, reference)
     k = int(number(neighbours, "neighbours", 1, len(known)))
-    rows, known = (made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-300) for made in (rows, known))
+    if scaled:
+        rows, known = (made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-300) for made in (rows, known))
     distance, _ = cKDTree(known).query(rows, k=[k])
     return _flagged(
         np.asarray(distance, np.float64)[:, 0],
         number(threshold, "threshold", 0, math.inf),
-        f"distance to the {k}. nearest of {len(known):,} known embeddings, scaled to length 1",
+        f"distance to the {k}. nearest of {len(known):,} known embeddings{', scaled to length 1' if scaled else ''}",
     )
 
 

@@ -49,7 +49,6 @@ WORDS = {
     "delay": "Days until the truth about a prediction is known.",
     "detail": "More about it.",
     "detected": "Whether the system flagged the input as unknown to it.",
-    "category": "The kind of an unknown input, such as novel or ambiguous; U-Recall is then told by kind.",
     "digest": "SHA-256 of what it names.",
     "disabled_at": "When the endpoint was given up after too many failures; null while it is told.",
     "document": "The signed document.",
