@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
-.PHONY: fuzz demo demo-llm test slow endurance lint format clean generate wheels
+.PHONY: fuzz demo demo-llm test slow endurance lint format clean generate wheels lock changelog
 
 $(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -12,10 +12,10 @@ $(VENV)/.demo: pyproject.toml $(CORE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
 	@touch $@
 
-$(VENV)/.test: pyproject.toml $(CORE)
+$(VENV)/.test: pyproject.toml requirements.lock $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing epimeter with its test extras into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[test,lint]'
 	@touch $@
 
 demo: $(VENV)/.demo
@@ -47,6 +47,17 @@ format: $(VENV)/.test
 generate: $(VENV)/.test
 	$(BIN)/python -m epimeter.generate
 	$(BIN)/python -m epimeter.standards.conformance
+
+# Pins everything that tests and linters install, as a fresh environment gets it today.
+lock:
+	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv
+	@.lock-venv/bin/python -m pip install --quiet --disable-pip-version-check '.[test,lint]'
+	@(grep '^#' requirements.lock; .lock-venv/bin/python -m pip freeze --exclude epimeter) > .lock-venv/requirements.lock
+	@mv .lock-venv/requirements.lock requirements.lock && rm -rf .lock-venv
+
+# What the next release will say, from the notes in changelog.d.
+changelog:
+	@$(PYTHON) changelog.py
 
 # Wheels for Linux on both kinds of processor, whatever this machine is: zig compiles for the other one.
 wheels:

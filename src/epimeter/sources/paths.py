@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from epimeter.errors import ReadError
-from epimeter.readers.files import SAME
+from epimeter.readers.files import PACKED, SAME
 from epimeter.readers.wording import clean, shown
 
 SUFFIXES = frozenset({"parquet", "csv", "tsv", "ndjson", "json", "arrow", "npz", "xlsx", *SAME})
@@ -29,9 +29,15 @@ class Place:
 
     @property
     def format(self) -> str:
-        """What the suffix says."""
-        suffix = os.path.splitext(self.path)[1].lower().lstrip(".")
+        """What the suffix says; that of a packed file is the one before the packing."""
+        suffix = suffix_of(self.path)
         return SAME.get(suffix, suffix)
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that says the format: `csv` for `rows.csv` and for `rows.csv.gz`."""
+    stem, suffix = os.path.splitext(path.lower())
+    return (os.path.splitext(stem)[1] if suffix in PACKED else suffix).lstrip(".")
 
 
 def several(source: str | os.PathLike[str]) -> bool:
@@ -84,7 +90,7 @@ def _folder(root: str) -> list[Place]:
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if not name.startswith((".", "_")) and os.path.splitext(name)[1].lower().lstrip(".") in SUFFIXES:
+            if not name.startswith((".", "_")) and suffix_of(name) in SUFFIXES:
                 found.append(Place(path, clean(os.path.relpath(path, root)), _folders(os.path.relpath(path, root))))
     if not found:
         raise ReadError(
