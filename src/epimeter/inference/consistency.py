@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric as card
-from epimeter.errors import UndefinedMetricError
+from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
 from epimeter.inference.critical import Alternative, drawn_bounds, refuse_few_draws
 from epimeter.inference.statistic import Statistic
@@ -20,7 +20,7 @@ from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
 from epimeter.summaries.recipe import Recipe
-from epimeter.views import Binary, Multiclass, View
+from epimeter.views import Binary, View, view
 
 Floats = NDArray[np.float64]
 Alpha = Annotated[float, Between(0, 1, open_low=True, open_high=True)]
@@ -49,22 +49,24 @@ def redrawn(
     threads: int | None = None,
     undefined: float | None = None,
     progress: random.Progress | None = None,
+    truth: Floats | None = None,
 ) -> Floats:
     """The statistics of every null replicate, shape (draws, statistics); all share the same labels.
 
-    A statistic that has no value on a replicate raises, or is `undefined` there where that is given.
+    A statistic that has no value on a replicate raises, or is `undefined` there where that is given. Labels are drawn from
+    `truth` where it is given, else from the forecasts.
 
     Where a metric is a sum of atoms, a replicate is one vector of counts: each row adds its atom for label 0, and the
     rows that drew label 1 add the difference.
     """
     n = given.n_rows
-    pairs = label_atoms(given, statistics)
+    pairs = label_atoms(given, statistics) if truth is None else {}
     needs_view = any(s.recipe is None or s.recipe not in pairs for s in statistics)
-    prob = given.prob.astype(np.float64)
+    prob = given.prob.astype(np.float64) if truth is None else truth
     generator = random.words(seed)
     binary = prob.ndim == 1 and not resample
     bound = random.bounds(prob) if binary else None
-    running = np.cumsum(prob, axis=1)[:, :-1] if isinstance(given, Multiclass) else None
+    running = np.cumsum(prob, axis=1)[:, :-1] if prob.ndim == 2 else None
     base = {} if resample else {r: pair.zero.totals(np.ones(n, np.int32)) for r, pair in pairs.items()}
 
     def some(group: range) -> Sequence[Floats]:
@@ -189,6 +191,7 @@ def consistency_test(
     draws: Annotated[int, AtLeast(1)] = 999,
     seed: int = 0,
     resample: bool = False,
+    truth: Any = None,
     threads: int | None = None,
 ) -> ConsistencyTest:
     """Test of perfect calibration with any metric, by redrawing the labels.
@@ -209,6 +212,10 @@ def consistency_test(
         Seed of PCG64.
     resample
         True draws the predictions with replacement first, as published; False keeps them, which makes the test exact.
+    truth
+        Probabilities that labels are drawn from in place of the forecasts, in their shape: what a map estimated on other rows
+        makes of them. The test then asks whether that map explains the data, and `lower` and `upper` say where the metric lies if
+        it does.
     threads
         How many threads draw; the answer does not depend on it.
     """
@@ -216,7 +223,20 @@ def consistency_test(
     statistic = Statistic.of(metric, metric_params)
     given = statistic.view(y_true, y_prob)
     value = statistic.of_view(given)
-    return judged(value, redrawn(given, [statistic], draws, seed, resample, threads)[:, 0], alternative, alpha)
+    drawn_from = None if truth is None else _estimated(given, truth)
+    null = redrawn(given, [statistic], draws, seed, resample, threads, truth=drawn_from)[:, 0]
+    return judged(value, null, alternative, alpha)
+
+
+def _estimated(given: View, truth: Any) -> Floats:
+    """The probabilities that a map estimates, doubted as forecasts are."""
+    try:
+        prob = view(given.true, truth).prob.astype(np.float64)
+    except InputError as refusal:
+        raise InputError(f"truth must hold probabilities as y_prob does; {refusal}", field="truth") from None
+    if prob.shape != given.prob.shape:
+        raise InputError(f"truth must have the shape of y_prob, {given.prob.shape}; got {prob.shape}", field="truth")
+    return prob
 
 
 def judged(value: float, null: Floats, alternative: Alternative, alpha: float) -> ConsistencyTest:

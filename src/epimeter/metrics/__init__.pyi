@@ -6,7 +6,7 @@ from typing import Any, Literal
 from epimeter.card import Metric
 from epimeter.metrics.bin.adaptive import AdaptiveTest
 from epimeter.metrics.bin.balance import Areas
-from epimeter.metrics.bin.hosmer import ChiSquareTest
+from epimeter.metrics.bin.hosmer import ChiSquareTest, ClassTests
 from epimeter.metrics.bin.onto import OntoError
 from epimeter.metrics.bin.roof import FittedError
 from epimeter.metrics.bin.signed import SubsetScore
@@ -18,7 +18,7 @@ from epimeter.metrics.cumulative.subpopulations import MultiCalibration
 from epimeter.metrics.curve.beta import BetaTest
 from epimeter.metrics.curve.cox import CoxFit
 from epimeter.metrics.curve.isotonic import ScoreParts
-from epimeter.metrics.curve.neighbours import NeighbourTest
+from epimeter.metrics.curve.neighbours import NeighbourPower, NeighbourTest
 from epimeter.metrics.curve.parabola import ParabolaTest
 from epimeter.metrics.curve.piecewise import PiecewiseError
 from epimeter.metrics.detection.binned import DetectionError
@@ -30,7 +30,8 @@ from epimeter.metrics.kernel.reliability import CombinedExperts, ReliabilityMap
 from epimeter.metrics.kernel.squared import KernelTest, LinearKernelTest
 from epimeter.metrics.point.brier import StratifiedScore
 from epimeter.metrics.point.decomposition import BrierTerms, LogTerms
-from epimeter.metrics.point.entropic import EntropicSplit, EntropicTest, GaussianDifference
+from epimeter.metrics.point.entropic import EntropicSplit, EntropicTest
+from epimeter.metrics.point.gaussian import GaussianDifference, NeesTest
 from epimeter.metrics.point.spiegelhalter import SpiegelhalterTest
 from epimeter.metrics.selective.points import CoverageAtAccuracy, SelectiveAccuracy
 from epimeter.results import Number
@@ -40,6 +41,7 @@ __all__ = [
     "accuracy",
     "ace",
     "asymmetric_least_squares",
+    "asymmetric_success_rate",
     "auarc",
     "aurc",
     "auroc",
@@ -59,6 +61,7 @@ __all__ = [
     "cis",
     "class_conditional_coverage",
     "classwise_ece",
+    "classwise_hl",
     "conditional_coverage",
     "consistency_calibration",
     "corp",
@@ -130,6 +133,7 @@ __all__ = [
     "kernel_curve",
     "klce",
     "knn_chi2",
+    "knn_chi2_power",
     "l1cbod",
     "l1eps",
     "l2_ece_ci",
@@ -156,6 +160,7 @@ __all__ = [
     "msce",
     "mvce",
     "mvms_ece",
+    "nees_test",
     "nll",
     "nll_decomposition",
     "normalised_squared_error",
@@ -182,6 +187,7 @@ __all__ = [
     "rice",
     "root_brier_score",
     "rps",
+    "rps_counts",
     "sarps",
     "sbct",
     "sbece",
@@ -231,6 +237,20 @@ class _AsymmetricLeastSquares(Metric[Number]):
         """Squared error with one price for saying too much and another for saying too little."""
 
 asymmetric_least_squares: _AsymmetricLeastSquares
+
+class _AsymmetricSuccessRate(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        sample_weight: Any = None,
+        threshold: float = 0.5,
+        interval: Any = None,
+    ) -> Number:
+        """What decisions are worth where a miss and a false alarm cost differently."""
+
+asymmetric_success_rate: _AsymmetricSuccessRate
 
 class _BrierDecomposition(Metric[BrierTerms]):
     def __call__(
@@ -538,6 +558,20 @@ class _Mdca(Metric[Number]):
 
 mdca: _Mdca
 
+class _NeesTest(Metric[NeesTest]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        variance: Any = 1.0,
+        alpha: float = 0.05,
+        interval: Any = None,
+    ) -> NeesTest:
+        """Whether errors of a Gaussian forecast are as large as its covariance says: above the region over-confident."""
+
+nees_test: _NeesTest
+
 class _Nll(Metric[Number]):
     def __call__(
         self,
@@ -689,6 +723,19 @@ class _Rps(Metric[Number]):
         """Brier score of all the questions "is the class at most k?", averaged over k."""
 
 rps: _Rps
+
+class _RpsCounts(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        dispersion: float = 0.0,
+        interval: Any = None,
+    ) -> Number:
+        """Ranked probability score of forecasts of a count, whose classes have no end."""
+
+rps_counts: _RpsCounts
 
 class _Sarps(Metric[Number]):
     def __call__(
@@ -937,6 +984,22 @@ class _ClasswiseEce(Metric[Number]):
         """Expected calibration error of each class against the rest, averaged over the classes."""
 
 classwise_ece: _ClasswiseEce
+
+class _ClasswiseHl(Metric[ClassTests]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        sample_weight: Any = None,
+        bins: int = 10,
+        binning: Literal["width", "mass", "area"] = "mass",
+        ddof: int = 0,
+        interval: Any = None,
+    ) -> ClassTests:
+        """Chi-square test of calibration of each class against the rest, adjusted for their number."""
+
+classwise_hl: _ClasswiseHl
 
 class _CutoffCe(Metric[Number]):
     def __call__(
@@ -2205,6 +2268,22 @@ class _KnnChi2(Metric[NeighbourTest]):
         """Whether the outcomes of the rows nearest to a prediction occur as often as it says."""
 
 knn_chi2: _KnnChi2
+
+class _KnnChi2Power(Metric[NeighbourPower]):
+    def __call__(
+        self,
+        y_prob: Any,
+        *,
+        k: Any = ...,
+        concentration: float = 50.0,
+        alpha: float = 0.05,
+        draws: int = 2000,
+        seed: int = 0,
+        interval: Any = None,
+    ) -> NeighbourPower:
+        """How likely knn_chi2 finds out a model that is off, as a curve over the number of neighbours; value is the last."""
+
+knn_chi2_power: _KnnChi2Power
 
 class _LoessCurve(Metric[Any]):
     def __call__(

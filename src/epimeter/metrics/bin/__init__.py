@@ -10,7 +10,7 @@ from epimeter.metrics.bin.debiased import ce2_db, drmsce, ece_db
 from epimeter.metrics.bin.expected import ece, ece_ea, lp_ce, mce, top_label_ce
 from epimeter.metrics.bin.gain import calibration_gain
 from epimeter.metrics.bin.groups import fece, mvce, pce, piece, vece
-from epimeter.metrics.bin.hosmer import hl
+from epimeter.metrics.bin.hosmer import classwise_hl, hl
 from epimeter.metrics.bin.intervals import cutoff_ce, ece_avg, interval_ce, rice, sice
 from epimeter.metrics.bin.neighbours import calbin, ece_knn
 from epimeter.metrics.bin.onto import ers_ece, onto_ece
@@ -33,6 +33,7 @@ __all__ = [
     "ce2_db",
     "cece",
     "classwise_ece",
+    "classwise_hl",
     "cutoff_ce",
     "dce",
     "dece",

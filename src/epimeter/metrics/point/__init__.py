@@ -3,15 +3,16 @@
 
 from epimeter.metrics.point.brier import brier_score, root_brier_score, stratified_brier_score
 from epimeter.metrics.point.consistency import consistency_calibration, eice
-from epimeter.metrics.point.decision import hinge_loss, soft_f1, success_rate
+from epimeter.metrics.point.decision import asymmetric_success_rate, hinge_loss, soft_f1, success_rate
 from epimeter.metrics.point.decomposition import brier_decomposition, nll_decomposition
 from epimeter.metrics.point.distance import huber_loss, l1eps, mae, pointwise_lp_error, silf
-from epimeter.metrics.point.entropic import ecd, ecd_gaussian, ecd_split, ecd_test
+from epimeter.metrics.point.entropic import ecd, ecd_split, ecd_test
 from epimeter.metrics.point.entropy import normalized_entropy
 from epimeter.metrics.point.focal import dual_focal_loss, focal_calibration_loss, focal_loss
+from epimeter.metrics.point.gaussian import ecd_gaussian, nees_test
 from epimeter.metrics.point.least_squares import asymmetric_least_squares, general_least_squares
 from epimeter.metrics.point.likelihood import nll
-from epimeter.metrics.point.ordinal import rps, sarps
+from epimeter.metrics.point.ordinal import rps, rps_counts, sarps
 from epimeter.metrics.point.power import (
     power_score,
     proper_linear_score,
@@ -25,6 +26,7 @@ from epimeter.metrics.point.totals import eo_ratio, gsb, mdca, oe_ratio
 
 __all__ = [
     "asymmetric_least_squares",
+    "asymmetric_success_rate",
     "brier_decomposition",
     "brier_score",
     "brier_skill_score",
@@ -46,6 +48,7 @@ __all__ = [
     "l1eps",
     "mae",
     "mdca",
+    "nees_test",
     "nll",
     "nll_decomposition",
     "normalized_entropy",
@@ -57,6 +60,7 @@ __all__ = [
     "pseudo_spherical_score",
     "root_brier_score",
     "rps",
+    "rps_counts",
     "sarps",
     "silf",
     "skill_score",

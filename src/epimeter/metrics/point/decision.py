@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
@@ -46,6 +47,44 @@ def shared_hits(view: View) -> Floats:
 )
 def success_rate(mean: Mean) -> float:
     """Share of rows whose most likely class came true; ties share the credit."""
+    return mean.value
+
+
+def worthy_hits(
+    view: View, *, threshold: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.5
+) -> Floats:
+    """What a right decision is worth, 0 for a wrong one, half of what it may be worth where p is the threshold.
+
+    Parameters
+    ----------
+    threshold
+        The probability from which on 1 is decided: the cost of a false alarm over that of a false alarm and a miss together.
+        A right 1 is worth 2 (1 - threshold), a right 0 is worth 2 threshold.
+    """
+    prob = view.prob.astype(np.float64, copy=False)
+    worth = np.where(view.true == 1, 2 * (1 - threshold), 2 * threshold)
+    return np.asarray(worth * np.where(prob == threshold, 0.5, (prob > threshold) == (view.true == 1)))
+
+
+@metric(
+    title="Asymmetric success rate",
+    family="point",
+    reads=MeanOf(worthy_hits, "event"),
+    range=(0.0, 2.0),
+    direction="higher",
+    proper="yes",
+    equation=r"SR_c=\frac2N\sum_i\big[(1-c)\,y_i\,I[p_i>c]+c\,(1-y_i)\,I[p_i<c]+\tfrac12 I[p_i=c]\,((1-c)y_i+c(1-y_i))\big]",
+    where={
+        "c": "parameter threshold: cost of a false alarm by the cost of a false alarm and a miss",
+        "p_i": "probability of outcome 1",
+    },
+    source="Gneiting and Raftery 2007, JASA 102, s3.3 (cost-weighted misclassification); Lane 2025 s3.6",
+    pitfalls="Proper but far from strictly: only the side of the threshold counts. With threshold 0.5 it is the success rate. Its "
+    "largest value depends on how often outcome 1 occurs, so it compares models on the same rows only.",
+    aliases=("cost_weighted_success_rate", "asymmetric-cost success rate"),
+)
+def asymmetric_success_rate(mean: Mean) -> float:
+    """What decisions are worth where a miss and a false alarm cost differently."""
     return mean.value
 
 
