@@ -224,3 +224,21 @@ def test_the_plugin_is_inert_until_it_is_used(pytester):
     done.assert_outcomes(passed=2, failed=1, errors=1)
     code = "import sys, epimeter.pytest_plugin; assert not {'numpy', 'epimeter.card'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_output_replaces_what_a_gate_reads(tmp_path):
+    for name in ("a.csv", "before.csv"):
+        (tmp_path / name).write_text("y_true,y_prob\n" + "1,0.8\n0,0.3\n" * 30)
+    path = tmp_path / "the policy.toml"
+    path.write_text(
+        '[gate.x]\ndata = "a*.csv"\n[[gate.x.require]]\nmetric = "ece"\nat_most = 0.0001\n'
+        '[[gate.x.require]]\nmetric = "brier_score"\nnot_worse_than = "before.csv"\n'
+    )
+    for option in ("--junit", "--sarif", "--shields"):
+        for name in ("a.csv", "before.csv"):
+            done = run("gate", path, option, tmp_path / name)
+            assert done.exit_code == 2 and "must be another file than those that are read" in done.output
+    assert (tmp_path / "a.csv").read_text().startswith("y_true")
+    run("gate", path, "--sarif", tmp_path / "g.sarif")
+    found = json.loads((tmp_path / "g.sarif").read_text())["runs"][0]["results"][0]
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("the%20policy.toml")

@@ -62,3 +62,13 @@ def test_three_models_stand_in_a_matrix_and_on_one_sheet(files):
     assert row.split()[1].lstrip("+-") == back.split()[2].lstrip("+-") and row.split()[1][0] != back.split()[2][0]
     drawn = page.read_text()
     assert "Said against seen" in drawn and "a - c" in drawn
+
+
+def test_ids_that_do_not_match_are_told(tmp_path):
+    for name, ids in (("a", range(60)), ("b", range(30, 90)), ("c", [*range(59), 0])):
+        lines = [f"{number},{number % 2},0.{2 + number % 7}" for number in ids]
+        (tmp_path / f"{name}.csv").write_text("id,y_true,y_prob\n" + "\n".join(lines) + "\n")
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    assert "30 ids are in all files and others are not" in json.loads(typed(*files[:2], "--json"))["pairing"]
+    assert "ids of " in typed(files[0], files[2], "--json") and "repeat" in typed(files[0], files[2], "--json")
+    assert "must hold the same rows, by ids or by outcomes row by row; ids of" in typed(*files)

@@ -15,7 +15,7 @@ from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
-from epimeter.readers.pairing import by_place, same_rows
+from epimeter.readers.pairing import by_place, same_rows, why_apart
 
 METRICS = ("brier_score", "ece", "ecd")
 WHOLE = "report"
@@ -117,13 +117,15 @@ def compare(
         found = compared(outcomes, models, groups=clusters, kind=tables[0].kind, **options)
     elif len(tables) == 2:
         pairs = [(table.y_true, table.y_prob) for table in tables]
-        how = "different rows"
+        why = "" if unpaired else why_apart(tables)
+        how = f"different rows; {why}" if why else "different rows"
         groups = (tables[0].clusters, tables[1].clusters)
         found = compare_samples(
             pairs[0], pairs[1], names=(names[0], names[1]), groups=groups, kind=tables[0].kind, **options
         )
     else:
-        raise InputError("more than two files must hold the same rows (ids, or outcomes row by row); these do not")
+        why = why_apart(tables) or "these do not"
+        raise InputError(f"more than two files must hold the same rows, by ids or by outcomes row by row; {why}")
     progress.close()
     if figure is not None:
         from epimeter.draw.saving import save
@@ -141,7 +143,7 @@ def compare(
 
 def _named(names: list[str], kind: Any) -> list[str]:
     """Names of metrics; `report` stands for those of the default report, without the tests of calibration in it."""
-    from epimeter.report.evaluation import headlines
+    from epimeter.passes.selection import headlines
 
     whole = [name for name in headlines(kind) if name not in TESTS]
     return list(dict.fromkeys(each for name in names for each in (whole if name == WHOLE else [name])))

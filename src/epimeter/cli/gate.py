@@ -44,6 +44,7 @@ def gate(
     from epimeter.gate.formats import badge, remarks
     from epimeter.gate.formats import junit as junit_xml
     from epimeter.gate.formats import sarif as sarif_json
+    from epimeter.gate.judging import files_of
 
     form = asked_form(output, as_json, without=("png", "svg"))
     named = [os.path.abspath(path) for path in (output, junit, sarif, shields) if path is not None]
@@ -63,6 +64,8 @@ def gate(
         number = sum(len(one.requirements) for one in gates)
         click.echo(f"{policy}: {len(gates)} gates, {number} requirements")
         return
+    for path in (output, junit, sarif, shields):
+        spare(path, *(file for one in gates for file in files_of(one)))
     found = judge(gates)
     write(found.rendered(form), output)
     for path, text in ((junit, junit_xml), (sarif, sarif_json), (shields, badge)):

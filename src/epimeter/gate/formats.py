@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
 from epimeter.card import find
@@ -76,7 +77,7 @@ def sarif(judgement: Judgement) -> str:
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": verdict.source},
+                        "artifactLocation": {"uri": quote(verdict.source.replace("\\", "/"))},
                         "region": {"startLine": verdict.line},
                     }
                 }

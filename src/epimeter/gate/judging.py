@@ -81,14 +81,26 @@ def paths_of(gate: Gate) -> list[str]:
     """The files that a gate's patterns find; a pattern that finds none is refused."""
     found: list[str] = []
     for pattern in gate.data:
-        whole = str(gate.folder / pattern)
-        some = (
-            sorted(glob.glob(whole, recursive=True)) if glob.has_magic(whole) and not os.path.exists(whole) else [whole]
-        )
+        some = _called(gate, pattern)
         if not some:
             raise ReadError(f"no file is called like {pattern!r}", field="data")
         found += [path for path in some if path not in found]
     return found
+
+
+def files_of(gate: Gate) -> list[str]:
+    """Every file that a gate reads, baselines too, as far as they are there."""
+    baselines = [one.not_worse_than for one in gate.requirements if one.not_worse_than is not None]
+    return [path for pattern in gate.data for path in _called(gate, pattern)] + [
+        str(gate.folder / name) for name in baselines
+    ]
+
+
+def _called(gate: Gate, pattern: str) -> list[str]:
+    whole = str(gate.folder / pattern)
+    if glob.has_magic(whole) and not os.path.exists(whole):
+        return sorted(glob.glob(whole, recursive=True))
+    return [whole]
 
 
 def _slices(gate: Gate, table: Table) -> list[tuple[str | None, NDArray[np.bool_]]]:

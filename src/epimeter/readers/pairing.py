@@ -19,6 +19,20 @@ def same_rows(tables: list[Table]) -> list[Table] | None:
     return tables if all(np.array_equal(table.y_true, first.y_true) for table in tables) else None
 
 
+def why_apart(tables: list[Table]) -> str:
+    """Why rows with ids are not the same, in words; nothing where there are no ids."""
+    if any(table.id is None for table in tables):
+        return ""
+    labels = [[str(value) for value in table.id] for table in tables if table.id is not None]
+    repeated = [table.source for table, label in zip(tables, labels, strict=True) if len(set(label)) < len(label)]
+    if repeated:
+        return f"ids of {repeated[0]} repeat, so rows cannot be paired by them"
+    shared = len(set(labels[0]).intersection(*labels[1:]))
+    if not shared:
+        return "no id is in all files"
+    return f"{shared:,} ids are in all files and others are not: pairs are made where all are"
+
+
 def by_place(tables: list[Table]) -> list[Table]:
     """The tables as they stand, row k of each being the same case, because somebody says so."""
     first = tables[0]
