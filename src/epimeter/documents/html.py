@@ -120,7 +120,7 @@ def _grid(grid: Grid) -> str:
         body.append(f"<tr{f' class={chr(34)}t-{tone}{chr(34)}' if tone != 'plain' else ''}>{mark}{cells}</tr>")
     first = "<td></td>" if marked else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(grid.caption, quote=True)}">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {escape(grid.caption, quote=True)}">'
         f"<table><caption>{escape(grid.caption)}</caption>"
         f"<thead><tr>{first}{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Annotated, Any
 
 import anyio
@@ -65,13 +66,16 @@ def evaluation(request: Request, evaluation_id: Id) -> Facts:
         others = evaluations.page(db, caller.organization, None, 30, row["system_id"])
     if facts["status"] == "queued":
         request.state.headers["Refresh"] = "2"  # asked for anew without a script until there is a result
+    report = None if row["report"] is None else _shown(bytes(row["report"]))
     return {
         "evaluation": facts,
         "system": system_of(caller, row["system_id"]),
         "certificate": issued[0]["id"] if issued else None,
         "rows_kept": bool(row["rows_kept"]),
         "may_certify": caller.may("certificates:write"),
-        "report": None if row["report"] is None else _shown(bytes(row["report"])),
+        "report": report,
+        # What the report says itself is not said twice.
+        "notes": [note for note in facts["notes"] if report is None or escape(note) not in report["html"]],
         "files": []
         if row["report"] is None
         else [name for name in FILES if row["rows_kept"] or "passport" not in name],
