@@ -17,7 +17,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from epimeter.errors import InputError, OrderWarning, UndefinedMetricError, UnknownMetricError, UnsoundRowsError
@@ -450,8 +450,9 @@ def _other_names() -> dict[str, list[str]]:
     return owners
 
 
+@cache
 def _load() -> None:
-    """Import every room that writes cards."""
+    """Import every room that writes cards, once."""
     for room in ("metrics", "inference", "recalibration"):
         importlib.import_module(f"epimeter.{room}")
 

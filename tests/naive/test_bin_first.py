@@ -9,7 +9,7 @@ import pytest
 from epimeter import metrics
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics.bin.staircase import Staircase, width_edges
-from epimeter.summaries import Bins
+from epimeter.summaries import Bins, Ordered
 from epimeter.summaries.cuts import width_index
 from epimeter.views import view
 
@@ -368,12 +368,12 @@ def test_every_number_of_bins_is_judged_as_with_fractions(binning):
     for n, decimals, power in ((60, None, 1.0), (60, 1, 4.0), (40, None, 12.0), (50, 2, 6.0)):
         y, p = sample(n, decimals, power)
         p = p**2 if decimals is None else p
-        stairs = Staircase.of(view(y, p), binning)
+        stairs = Staircase.of(Ordered().of(view(y, p)), binning)
         # Separated data have many monotone numbers of bins: swap a few outcomes near the border only.
         apart = (p > 0.5).astype(int)
         near = np.argsort(np.abs(p - 0.5))[:6]
         apart[near] = 1 - apart[near]
-        border = Staircase.of(view(apart, p), binning)
+        border = Staircase.of(Ordered().of(view(apart, p)), binning)
         for bins in range(1, n + 1):
             assert stairs.monotone(bins) == naive_monotone(list(y), list(p), bins, binning)
             assert border.monotone(bins) == naive_monotone(list(apart), list(p), bins, binning)
@@ -515,7 +515,7 @@ def test_the_heights_of_fractional_weights_are_those_of_the_bins(binning):
     for n, power in ((50, 1.0), (50, 8.0)):
         y, p = sample(n, None, power)
         rows = view(y, p, sample_weight=RNG.random(n) * 2)
-        stairs = Staircase.of(rows, binning)
+        stairs = Staircase.of(Ordered().of(rows), binning)
         for bins in range(1, n):
             totals = Bins(bins, binning).of(rows)
             height = totals.frequency[totals.size > 1e-12]

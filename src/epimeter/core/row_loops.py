@@ -85,6 +85,20 @@ def read_bins(totals: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64
     return found[:bins], found[bins:-1], found[-1]
 
 
+def fine_pairs(
+    units: Integers, steps: Integers, rest_units: Integers, rest_steps: Integers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Totals with what their steps leave (`summaries.fine`), as unevaluated sums of two doubles."""
+    shape = np.shape(units)
+    columns = [np.ascontiguousarray(column, np.int64) for column in (units, steps, rest_units, rest_steps)]
+    size = columns[0].size
+    if any(column.size != size for column in columns):
+        raise ValueError("totals and rests of different shapes")
+    pair = np.empty((2, *shape))
+    lib.epi_fine_pairs(*map(read, columns), size, write(pair[0, ...]), write(pair[1, ...]))
+    return pair[0], pair[1]
+
+
 def added(parts: list[Integers], pairs: int = 2) -> Integers:
     """Tables of parts as one; from column `pairs` on come units and steps by turns."""
     total = parts[0]

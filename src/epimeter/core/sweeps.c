@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps over sorted confidences. */
 #include "sweeps.h"
+#include "steps.h"
 
 #include <math.h>
 
@@ -45,7 +46,7 @@ int epi_shifted_error(const int64_t *home, const double *part, const double *res
     return 0;
 }
 
-static inline double smaller(double a, double b) { return b < a ? b : a; }
+static inline double lesser(double a, double b) { return b < a ? b : a; }
 static inline double larger(double a, double b) { return b > a ? b : a; }
 
 /* Dynamic programming; whole blocks of candidates are passed over by their lower bound. */
@@ -63,8 +64,8 @@ int epi_cheapest_partition(const double *prob, const double *weight, const doubl
     for (int64_t b = 0; b < n_blocks; b++) least_plus[b] = least_minus[b] = INFINITY;
     for (int64_t j = 1; j <= n; j++) {
         const int64_t done = (j - 1) / BLOCK;
-        least_plus[done] = smaller(least_plus[done], cost[j - 1] + drift[j - 1]);
-        least_minus[done] = smaller(least_minus[done], cost[j - 1] - drift[j - 1]);
+        least_plus[done] = lesser(least_plus[done], cost[j - 1] + drift[j - 1]);
+        least_minus[done] = lesser(least_minus[done], cost[j - 1] - drift[j - 1]);
         double best = INFINITY;
         for (int64_t block = done; block >= 0; block--) {
             const int64_t low = block * BLOCK, high = j < low + BLOCK ? j : low + BLOCK;
@@ -73,7 +74,7 @@ int epi_cheapest_partition(const double *prob, const double *weight, const doubl
             if (bound < best) {
                 for (int64_t l = high - 1; l >= low; l--) {
                     const double width = (mass[j] - mass[l]) * (prob[j - 1] - prob[l]);
-                    best = smaller(best, cost[l] + fabs(drift[j] - drift[l]) + width);
+                    best = lesser(best, cost[l] + fabs(drift[j] - drift[l]) + width);
                 }
             }
             if (low > 0) {
@@ -111,4 +112,52 @@ int64_t epi_pooled_sizes(const int64_t *run_ones, const int64_t *run_sizes, int6
     if (top > 0 && sizes[top - 1] + rest <= max_count) sizes[top - 1] += rest;
     else sizes[top++] = rest;
     return top;
+}
+
+int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n, int64_t *block_weight, int64_t *block_true,
+                            int64_t *block_levels, int64_t room) {
+    if (n < 0 || room < n) return -1;
+    int64_t top = 0, i = 0;
+    while (i < n) {
+        int64_t size = 0, ones = 0, levels = 0, last_size = 0, last_ones = 1;
+        for (; i < n; i++, levels++) { /* levels that fall or stay belong together: they are taken at once */
+            if (!(weight[i] > 0.0 && weight[i] < 0x1p53 && true_[i] >= 0.0 && true_[i] <= weight[i])) return -1;
+            const int64_t w = (int64_t)weight[i], t = (int64_t)true_[i];
+            if ((__int128)t * last_size > (__int128)last_ones * w) break;
+            last_size = w;
+            last_ones = t;
+            size += w;
+            ones += t;
+        }
+        while (top > 0 && (__int128)block_true[top - 1] * size >= (__int128)ones * block_weight[top - 1]) {
+            top--;
+            size += block_weight[top];
+            ones += block_true[top];
+            levels += block_levels[top];
+        }
+        block_weight[top] = size;
+        block_true[top] = ones;
+        block_levels[top++] = levels;
+    }
+    return top;
+}
+
+int epi_segment_totals(const double *prob, const double *true_, int64_t n, const int64_t *border, int64_t bins, int64_t *totals) {
+    if (n < 0 || bins < 1) return -1;
+    for (int64_t k = 0; k < bins; k++) {
+        if (border[k] < 0 || border[k + 1] < border[k] || border[k + 1] > n) return -1;
+        int64_t *total = totals + 3 * k;
+        for (int64_t first = border[k]; first < border[k + 1]; first += EPI_BLOCK) {
+            const int64_t last = first + EPI_BLOCK < border[k + 1] ? first + EPI_BLOCK : border[k + 1];
+            uint64_t sum = 0;
+            int64_t ones = 0;
+            for (int64_t i = first; i < last; i++) {
+                sum += steps_of(prob[i]);
+                ones += true_[i] != 0.0;
+            }
+            total[0] += ones;
+            carry((int64_t)(sum - (uint64_t)(last - first) * EPI_STEP_BITS), total + 1);
+        }
+    }
+    return 0;
 }

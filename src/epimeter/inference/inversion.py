@@ -88,28 +88,45 @@ class BinnedError:
         chance = (size * self.frequency + 2 * self.expected) / (size + 2)
         return np.asarray(np.sqrt(chance * (1 - chance) / size))
 
+    @cached_property
+    def shape(self) -> Floats:
+        """The gaps seen, scaled to size 1."""
+        shape = np.abs(self.gap) if self.gap.any() else self.spread
+        return np.asarray(shape / _size(self.share, shape, self.norm))
+
     def below(self, theta: Floats, at: float | Floats) -> Floats:
         """Chance of a size up to `at` when the true one is theta; several of either."""
-        shape = np.abs(self.gap) if self.gap.any() else self.spread
-        drift = theta[:, None] * (shape / _size(self.share, shape, self.norm))
+        return self._below(theta)(at)
+
+    def _below(self, theta: Floats) -> Callable[[float | Floats], Floats]:
+        """The same as a function of `at`."""
+        drift = theta[:, None] * self.shape
         if math.isinf(self.norm):
-            return _largest_below(drift, self.spread, at)
-        return _sum_below(self.share, drift, self.spread, self.rows, self.norm, at**self.norm, self.together)
+            return lambda at: _largest_below(drift, self.spread, at)
+        law = _sum_law(self.share, drift, self.spread, self.rows, self.norm, self.together)
+        return lambda at: _sum_below(*law, at**self.norm)
 
     def quantile(self, theta: float, level: float) -> float:
         """The size that is not exceeded with this chance when the true one is theta."""
         low, width = 0.0, theta + 4 * float(_size(self.share, self.spread, self.norm))
+        below = self._below(np.array([theta]))
         for _ in range(4):  # cut into 64, four times
             width /= 64
             inner = np.asarray(low + width * np.arange(1.0, 64.0), np.float64)
-            low += width * int(np.count_nonzero(self.below(np.array([theta]), inner) < level))
+            low += width * int(np.count_nonzero(below(inner) < level))
         return low + width / 2
 
     def ends(self, level: float) -> tuple[float, float]:
         """The interval of its size."""
         raised = max(self.seen, self.quantile(0.0, 0.5))
         widest = self.seen + 4 * float(_size(self.share, self.spread, self.norm))
-        return ends(level, lambda theta: (self.below(theta, self.seen), self.below(theta, raised)), widest)
+
+        def chances(theta: Floats) -> tuple[Floats, Floats]:
+            below = self._below(theta)
+            seen = below(self.seen)
+            return seen, seen if raised == self.seen else below(raised)
+
+        return ends(level, chances, widest)
 
 
 def _size(share: Floats, gap: Floats, norm: float) -> Floats:
@@ -125,20 +142,24 @@ def _largest_below(drift: Floats, spread: Floats, at: float | Floats) -> Floats:
     return np.asarray(np.prod(ndtr((size - drift) / spread) - ndtr((-size - drift) / spread), axis=1))
 
 
-def _sum_below(
-    share: Floats, drift: Floats, spread: Floats, rows: float, norm: float, at: float | Floats, together: float
-) -> Floats:
-    """Chance that sum_b share |N(drift, spread)|^norm is at most `at`: Pearson III with its first three cumulants."""
-    from scipy.special import gammainc, ndtr
-
+def _sum_law(
+    share: Floats, drift: Floats, spread: Floats, rows: float, norm: float, together: float
+) -> tuple[Floats, Floats, Floats]:
+    """Mean, deviation and skewness of sum_b share |N(drift, spread)|^norm."""
     first, second, third = _cumulants(drift, spread, norm)
     mean = first @ share
     # The shares are random too: rows fall into bins of larger or smaller error.
     sized = drift**norm
     between = ((sized**2) @ share - (sized @ share) ** 2) / rows
     variance = together * (second @ share**2 + np.maximum(between, 0.0))
-    skew = together**2 * (third @ share**3) / variance**1.5
-    z = (at - mean) / np.sqrt(variance)
+    return mean, np.sqrt(variance), together**2 * (third @ share**3) / variance**1.5
+
+
+def _sum_below(mean: Floats, deviation: Floats, skew: Floats, at: float | Floats) -> Floats:
+    """Chance that such a sum is at most `at`: Pearson III with its first three cumulants."""
+    from scipy.special import gammainc, ndtr
+
+    z = (at - mean) / deviation
     a = 4 / np.maximum(skew, 1e-4) ** 2
     return np.asarray(np.where(skew > 1e-3, gammainc(a, np.maximum(0.0, a + z * np.sqrt(a))), ndtr(z)))
 

@@ -20,6 +20,7 @@ from epimeter.results import Result
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.means import Mean
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.rows import Keeps, Kept
 from epimeter.views import View
 
 
@@ -42,7 +43,7 @@ def measured(
             if slow is not None:
                 return slow
         if recipe not in finished:
-            finished[recipe] = recipe.finish(totals.totals[recipe]) if recipe.streams else recipe.of(rows)  # type: ignore[arg-type]
+            finished[recipe] = recipe.finish(totals.totals[recipe] if recipe.streams else _kept(recipe, rows, finished))
         return measure(metric, recipe, finished[recipe], totals.n_rows, choices)
     cells = totals.totals.get(Cells())
     reading = bounded(metric, recipe, choices)
@@ -52,6 +53,17 @@ def measured(
     if totals.sample is not None:
         return _on_sample(entry, ledger, totals)
     return reason(metric, recipe, choices, ledger)
+
+
+def _kept(recipe: Recipe, rows: View | None, finished: dict[Recipe, Any]) -> Any:
+    """The rows as a recipe keeps them; those that keep and read them alike share them, and their order."""
+    assert rows is not None
+    if not isinstance(recipe, Keeps):
+        return recipe.summarise(rows.read_as(recipe.reading))
+    alike = Kept(recipe.reading)
+    if alike not in finished:
+        finished[alike] = recipe.summarise(rows.read_as(recipe.reading))
+    return finished[alike]
 
 
 def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> Measurement:

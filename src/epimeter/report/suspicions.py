@@ -35,7 +35,7 @@ def suspicions(view: View) -> tuple[Suspicion, ...]:
     """What the rows look like besides what they were said to be."""
     if view.n_rows < FEW:
         return ()
-    accuracy = float(view.answer.true.mean())
+    accuracy = _accuracy(view)
     if not isinstance(view, Binary):
         commonest = float(np.bincount(view.true, minlength=view.n_classes).max()) / view.n_rows
         return tuple(
@@ -101,3 +101,10 @@ def _guessing(accuracy: float, commonest: float, n_rows: int, n_classes: int, gu
             f"{accuracy:.1%} of the answers are right, fewer than by always saying the commonest class ({commonest:.1%}){why}",
             upside_down,
         )
+
+
+def _accuracy(view: View) -> float:
+    """Share of the answers that are right; of events without a copy of all rows as answers."""
+    if view.kind == "event":
+        return float(np.count_nonzero((view.prob >= 0.5) == (view.true == 1))) / view.n_rows
+    return float(view.answer.true.mean())

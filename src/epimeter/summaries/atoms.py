@@ -108,8 +108,8 @@ class Atoms:
         """The columns in limbs of 15 bits, the highest with the sign; with each the column and the bits it stands above."""
         table, home = [], []
         for number, column in enumerate(self.columns):
-            size = max(int(column.max(initial=0)).bit_length(), int(-(column.min(initial=0) + 1)).bit_length())
-            if not size and not column.any():
+            size = max(int(column.max(initial=0)), -int(column.min(initial=0)) - 1).bit_length()
+            if not column.any():
                 continue  # nothing is ever added
             for shift in range(0, size + 1, LIMB):
                 highest = shift + LIMB > size

@@ -134,6 +134,11 @@ class MomentTotals(BinTotals):
     skew2: fine.Totals = field(kw_only=True)
     """Sums of t, t^2."""
 
+    @cached_property
+    def residual(self) -> fine.Totals:
+        """Sum of u."""
+        return self.true - self.prob  # type: ignore[operator,return-value]
+
     def merge(self, other: BinTotals) -> MomentTotals:
         merged = super().merge(other)
         assert isinstance(merged, MomentTotals)

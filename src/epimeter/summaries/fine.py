@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core.row_loops import fine_pairs
 from epimeter.summaries import fixed
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired, square_error, two_sum
@@ -66,16 +68,20 @@ class Fine:
 
     def pair(self) -> tuple[Floats, Floats]:
         """The totals as unevaluated sums of two doubles."""
+        return self._pair
+
+    @cached_property
+    def _pair(self) -> tuple[Floats, Floats]:
+        if not self.deep:
+            return fine_pairs(self.coarse.units, self.coarse.steps, self.rest.units, self.rest.steps)
         units, steps = self.coarse.units.astype(np.float64), self.coarse.steps.astype(np.float64) * STEP
         rest = self.rest.units.astype(np.float64) * STEP, self.rest.steps.astype(np.float64) * STEP**2
         high, low = two_sum(units, steps)
         middle, lower = two_sum(*rest)
         high, error = two_sum(high, middle)
         low = error + low + lower
-        if self.deep:
-            whole = [float(Fraction(total, 1 << _FINEST)) for total in self._depths()]
-            low = low + np.reshape(whole, self.coarse.units.shape)
-        return two_sum(high, low)
+        whole = [float(Fraction(total, 1 << _FINEST)) for total in self._depths()]
+        return two_sum(high, low + np.reshape(whole, self.coarse.units.shape))
 
     def _depths(self) -> list[int]:
         """The exact totals of `deep`, cell by cell."""

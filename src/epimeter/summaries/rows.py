@@ -41,6 +41,16 @@ class KeptRows:
             columns={name: np.concatenate([view.columns[name] for view in self.views]) for name in first.columns},
         )
 
+    @cached_property
+    def ordered(self) -> OrderedRows:
+        """The rows sorted, once for all recipes that read these rows so."""
+        view = self.view
+        prob = view.prob.astype(np.float64)
+        if view.weight is None:
+            return OrderedRows(*unpacked(sorted_keys(prob, view.true)), None)
+        order = np.lexsort((view.weight, view.true, prob))
+        return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
+
 
 class Keeps(Recipe):
     """A recipe that keeps the rows to the end."""
@@ -49,6 +59,17 @@ class Keeps(Recipe):
 
     def summarise(self, view: View) -> KeptRows:
         return KeptRows((view,))
+
+
+@dataclass(frozen=True)
+class Kept(Keeps):
+    """The rows as they are kept, for all recipes that read them alike: what is made of them is made once."""
+
+    how: Reading = "given"
+
+    @property
+    def reading(self) -> Reading:  # type: ignore[override]
+        return self.how
 
 
 @dataclass(frozen=True)
@@ -131,12 +152,7 @@ class Ordered(Keeps):
         return {}
 
     def finish(self, summary: KeptRows) -> OrderedRows:
-        view = summary.view
-        prob = view.prob.astype(np.float64)
-        if view.weight is None:
-            return OrderedRows(*unpacked(sorted_keys(prob, view.true)), None)
-        order = np.lexsort((view.weight, view.true, prob))
-        return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
+        return summary.ordered
 
 
 @dataclass(frozen=True)

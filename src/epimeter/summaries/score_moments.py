@@ -189,14 +189,14 @@ class MomentsOf(Recipe):
         known = self.powers if summary.weight is None else Powers()
         second = np.zeros((size, size))
         pairs = list(combinations_with_replacement(range(size), 2))
-        for (j, k), value in zip(pairs, summary.second.floats() * np.broadcast_to(known.two, len(pairs)), strict=True):
+        for (j, k), value in zip(pairs, (summary.second.floats() * np.array(known.two)).tolist(), strict=True):
             second[j, k] = second[k, j] = value
         if summary.third is None:
             return FinishedMoments(summary, second, None)
         third = np.zeros((size, size, size))
         triples = list(combinations_with_replacement(range(size), 3))
-        values = summary.third.floats() * np.broadcast_to(known.three, len(triples))
-        for (j, k, m), value in zip(triples, values, strict=True):
+        values = summary.third.floats() * np.array(known.three)
+        for (j, k, m), value in zip(triples, values.tolist(), strict=True):
             for a, b, c in ((j, k, m), (j, m, k), (k, j, m), (k, m, j), (m, j, k), (m, k, j)):
                 third[a, b, c] = value
         return FinishedMoments(summary, second, third)

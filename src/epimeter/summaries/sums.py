@@ -81,12 +81,16 @@ class Sums:
     @property
     def totals(self) -> Floats:
         """Sum of w x, +inf where a row was."""
-        return np.where(self.plus > 0, np.inf, self.total.floats())
+        totals = self.total.floats()
+        return np.where(self.plus > 0, np.inf, totals) if self.plus.any() else np.asarray(totals)
 
     @property
     def mean(self) -> Floats:
         """Totals by weight; NaN for a label that no row has."""
-        totals, size = np.broadcast_arrays(self.totals, self.size)
+        totals, size = self.totals, self.size
+        if size.shape == (1,) and size[0] > 0:
+            return np.asarray(totals / size)
+        totals, size = np.broadcast_arrays(totals, size)
         return np.asarray(np.divide(totals, size, out=np.full(size.shape, np.nan), where=size > 0))
 
     @property

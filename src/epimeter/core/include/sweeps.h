@@ -13,3 +13,11 @@ int epi_cheapest_partition(const double *prob, const double *weight, const doubl
 /* Sizes of the blocks of PAVA-BC over n runs of equal confidences; how many there are, or -1. `ones` and `sizes` hold n + 1 each. */
 int64_t epi_pooled_sizes(const int64_t *run_ones, const int64_t *run_sizes, int64_t n, int64_t min_count, int64_t max_count,
                          int64_t *ones, int64_t *sizes, int64_t n_room);
+
+/* Pool adjacent violators: n levels of whole weight above 0, of which `true_` came true, into blocks of strictly rising
+ * frequency. Of every block its weight, what came true and how many levels it has; gives the number of blocks, or -1. Each holds n. */
+int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n, int64_t *block_weight, int64_t *block_true,
+                            int64_t *block_levels, int64_t room);
+
+/* Totals of rows between rising borders: (bins, 3), outcomes, confidence in units and steps. 0, or -1. */
+int epi_segment_totals(const double *prob, const double *true_, int64_t n, const int64_t *border, int64_t bins, int64_t *totals);

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 typedef struct {
     uint64_t high, low;
@@ -50,13 +53,6 @@ static void jump_of(wide addend, uint64_t steps, wide *factor, wide *moved) {
     *moved = m;
 }
 
-/* 53 random bits of a state, the numerator of numpy's double over 2^53. */
-static inline uint64_t number(wide state) {
-    const uint64_t mixed = state.high ^ state.low;
-    const unsigned turn = (unsigned)(state.high >> 58);
-    return ((mixed >> turn) | (mixed << ((64 - turn) & 63))) >> 11;
-}
-
 typedef struct {
     wide lane[4], factor, moved;
 } stream;
@@ -73,70 +69,100 @@ static stream stream_at(const uint64_t *generator, uint64_t skip) {
     return s;
 }
 
-static inline void step(stream *s) {
-    for (int i = 0; i < 4; i++) s->lane[i] = plus(times(s->lane[i], s->factor), s->moved);
+enum { LANES = 8, BLOCK = 2048, PART = 256 };
+
+/* The next numbers of the stream, `n` at most PART of them, as 53 random bits each: the numerator of numpy's double over 2^53. Whole
+ * fours, unless the stream ends there. The states are made one by one and turned many at once. */
+static inline void numbers(stream *s, int64_t *number, int64_t n) {
+    uint64_t high[PART + 4], low[PART + 4];
+    const wide factor = s->factor, moved = s->moved;
+    wide a = s->lane[0], b = s->lane[1], c = s->lane[2], d = s->lane[3];
+    for (int64_t i = 0; i < n; i += 4) {
+        high[i] = a.high, low[i] = a.low;
+        a = plus(times(a, factor), moved);
+        high[i + 1] = b.high, low[i + 1] = b.low;
+        b = plus(times(b, factor), moved);
+        high[i + 2] = c.high, low[i + 2] = c.low;
+        c = plus(times(c, factor), moved);
+        high[i + 3] = d.high, low[i + 3] = d.low;
+        d = plus(times(d, factor), moved);
+    }
+    s->lane[0] = a, s->lane[1] = b, s->lane[2] = c, s->lane[3] = d;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t mixed = high[i] ^ low[i], turn = high[i] >> 58;
+        number[i] = (int64_t)((mixed >> turn | mixed << ((64 - turn) & 63)) >> 11);
+    }
 }
+
+static inline int64_t part_of(int64_t n, int64_t from) { return n - from < PART ? n - from : PART; }
 
 int AT_LEVEL(epi_draw_labels)(const uint64_t *generator, int64_t n_words, uint64_t skip, const uint64_t *bound, uint8_t *label,
                     int64_t n) {
     if (n_words != 4 || n < 0) return -1;
     stream s = stream_at(generator, skip);
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; k++) label[i + k] = number(s.lane[k]) < bound[i + k];
-        step(&s);
+    int64_t u[PART];
+    for (int64_t first = 0; first < n; first += PART) {
+        const int64_t some = part_of(n, first);
+        numbers(&s, u, some);
+        for (int64_t i = 0; i < some; i++) label[first + i] = u[i] < (int64_t)bound[first + i];
     }
-    for (int k = 0; i < n; i++, k++) label[i] = number(s.lane[k]) < bound[i];
     return 0;
 }
 
-static inline int64_t index_of(wide state, double size) {
-    return (int64_t)((double)number(state) * 0x1p-53 * size);
+/* The rows that numbers draw: floor(u n). */
+static inline void rows_of(const int64_t *u, int64_t n, double size, int32_t *row) {
+    for (int64_t i = 0; i < n; i++) row[i] = (int32_t)((double)u[i] * 0x1p-53 * size);
 }
 
 int AT_LEVEL(epi_count_rows)(const uint64_t *generator, int64_t n_words, uint64_t skip, int32_t *count, int64_t n) {
     if (n_words != 4 || n < 0 || n > INT32_MAX) return -1;
     stream s = stream_at(generator, skip);
-    const double size = (double)n;
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; k++) count[index_of(s.lane[k], size)]++;
-        step(&s);
+    int64_t u[PART];
+    int32_t row[PART];
+    for (int64_t first = 0; first < n; first += PART) {
+        const int64_t some = part_of(n, first);
+        numbers(&s, u, some);
+        rows_of(u, some, (double)n, row);
+        for (int64_t i = 0; i < some; i++) count[row[i]]++;
     }
-    for (int k = 0; i < n; i++, k++) count[index_of(s.lane[k], size)]++;
     return 0;
 }
 
-enum { LANES = 8, BLOCK = 2048 };
+/* Set a bit where the number is below its bound. */
+static inline void mark(const int64_t *u, const uint64_t *bound, int64_t n, uint8_t bit, uint8_t *out) {
+    int64_t i = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    const __m128i one = _mm_set1_epi8((char)bit);
+    for (; i + 16 <= n; i += 16) {
+        const __mmask8 left = _mm512_cmplt_epi64_mask(_mm512_loadu_si512(u + i), _mm512_loadu_si512(bound + i));
+        const __mmask8 right = _mm512_cmplt_epi64_mask(_mm512_loadu_si512(u + i + 8), _mm512_loadu_si512(bound + i + 8));
+        const __m128i old = _mm_loadu_si128((const __m128i *)(const void *)(out + i));
+        const __mmask16 both = (__mmask16)((unsigned)right << 8 | left);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), _mm_or_si128(old, _mm_maskz_mov_epi8(both, one)));
+    }
+#endif
+    for (; i < n; i++) out[i] |= (uint8_t)(u[i] < (int64_t)bound[i] ? bit : 0);
+}
 
 /* A block of rows stays in the cache while all replicates draw it. */
 int AT_LEVEL(epi_draw_bits)(const uint64_t *generator, int64_t n_words, uint64_t first, int64_t replicates, const uint64_t *bound,
                   int64_t n_bounds, uint8_t *bits, int64_t n) {
     if (n_words != 4 || n < 0 || replicates < 0 || replicates > LANES || (n_bounds != 0 && n_bounds != n)) return -1;
-    const uint64_t half = (uint64_t)1 << 52;
+    int64_t u[PART];
+    uint64_t halves[PART];
+    for (int64_t i = 0; i < PART; i++) halves[i] = UINT64_C(1) << 52;
     stream s[LANES];
     for (int64_t r = 0; r < replicates; r++) s[r] = stream_at(generator, (first + (uint64_t)r) * (uint64_t)n);
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
-        const int64_t size = n - begin < BLOCK ? n - begin : BLOCK, whole = size / 4 * 4;
-        uint8_t *out = bits + begin;
-        memset(out, 0, (size_t)size);
-        for (int r = 0; r < (int)replicates; r++) {
-            stream t = s[r];
-            if (n_bounds) {
-                const uint64_t *b = bound + begin;
-                for (int64_t i = 0; i < whole; i += 4) {
-                    for (int k = 0; k < 4; k++) out[i + k] |= (uint8_t)((number(t.lane[k]) < b[i + k]) << r);
-                    step(&t);
-                }
-                for (int64_t i = whole; i < size; i++) out[i] |= (uint8_t)((number(t.lane[i - whole]) < b[i]) << r);
-            } else {
-                for (int64_t i = 0; i < whole; i += 4) {
-                    for (int k = 0; k < 4; k++) out[i + k] |= (uint8_t)((number(t.lane[k]) < half) << r);
-                    step(&t);
-                }
-                for (int64_t i = whole; i < size; i++) out[i] |= (uint8_t)((number(t.lane[i - whole]) < half) << r);
+        const int64_t size = n - begin < BLOCK ? n - begin : BLOCK;
+        memset(bits + begin, 0, (size_t)size);
+        for (int64_t r = 0; r < replicates; r++) {
+            for (int64_t from = 0; from < size; from += PART) {
+                const int64_t some = part_of(size, from);
+                uint8_t *out = bits + begin + from;
+                numbers(&s[r], u, some);
+                mark(u, n_bounds ? bound + begin + from : halves, some, (uint8_t)(1u << r), out);
             }
-            s[r] = t;
         }
     }
     return 0;
@@ -145,18 +171,19 @@ int AT_LEVEL(epi_draw_bits)(const uint64_t *generator, int64_t n_words, uint64_t
 int AT_LEVEL(epi_count_bytes)(const uint64_t *generator, int64_t n_words, uint64_t first, int64_t replicates,
                               uint8_t *counts, int64_t n_counts, int64_t n) {
     if (n_words != 4 || n < 0 || n > INT32_MAX || replicates < 0 || replicates > LANES || n_counts < replicates * n) return -1;
-    const double size = (double)n;
     unsigned seen = 0;
+    int64_t u[PART];
+    int32_t row[PART];
     for (int64_t r = 0; r < replicates; r++) {
         uint8_t *count = counts + r * n;
         memset(count, 0, (size_t)n);
         stream s = stream_at(generator, (first + (uint64_t)r) * (uint64_t)n);
-        int64_t i = 0;
-        for (; i + 4 <= n; i += 4) {
-            for (int k = 0; k < 4; k++) seen |= ++count[index_of(s.lane[k], size)];
-            step(&s);
+        for (int64_t from = 0; from < n; from += PART) {
+            const int64_t some = part_of(n, from);
+            numbers(&s, u, some);
+            rows_of(u, some, (double)n, row);
+            for (int64_t i = 0; i < some; i++) seen |= ++count[row[i]];
         }
-        for (int k = 0; i < n; i++, k++) seen |= ++count[index_of(s.lane[k], size)];
     }
     return seen > 127 ? 1 : 0;
 }

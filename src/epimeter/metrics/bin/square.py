@@ -15,7 +15,7 @@ from epimeter.limits import Between
 from epimeter.metrics.bin.adaptive import NullSums, null_moments, pearson_tail
 from epimeter.results import Result
 from epimeter.summaries import MomentBins, MomentTotals
-from epimeter.summaries.fine import Fine, Totals
+from epimeter.summaries.fine import Fine
 from epimeter.summaries.paired import less_square
 from epimeter.uncertainty import GapNorm, OwnEnds
 
@@ -134,7 +134,7 @@ def l2_ece_ci(
     size, gap = bins.size[some], bins.gap[some]
     share = size / n
     # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
-    inside = less_square(bins.size, bins.square.pair(), residual_sums(bins).pair())[some] / size**2
+    inside = less_square(bins.size, bins.square.pair(), bins.residual.pair())[some] / size**2
     inside = np.where(inside > rounding(bins)[some], inside, 0.0)
     middle = math.fsum(share * gap**2)
     s = math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
@@ -182,7 +182,7 @@ def few_bins_interval(bins: MomentTotals, alpha: float) -> tuple[float, float]:
 
 def pair_sums(bins: MomentTotals) -> Floats:
     """(sum u)^2 - sum u^2 of each bin: the products of all pairs of different rows. A single row has no pair."""
-    pairs = -less_square(np.ones_like(bins.size), bins.square.pair(), residual_sums(bins).pair())
+    pairs = -less_square(np.ones_like(bins.size), bins.square.pair(), bins.residual.pair())
     return np.where((bins.count <= 1) & (bins.size <= 1), 0.0, pairs)
 
 
@@ -193,15 +193,10 @@ def rounding(bins: MomentTotals) -> Floats:
     return np.asarray(1e-30 * bins.square.floats() / np.where(bins.filled, bins.size, 1.0))
 
 
-def residual_sums(bins: MomentTotals) -> Totals:
-    """Sum of u in each bin."""
-    return bins.true - bins.prob  # type: ignore[operator,return-value]
-
-
 def null_law(bins: MomentTotals) -> tuple[float, float] | None:
     """Second and third moment of T when every outcome is drawn with its stated confidence; None: no variance at all."""
     names = "square", "variance1", "variance2", "variance3", "skew1", "skew2"
-    columns = [bins.size, residual_sums(bins).floats()]
+    columns = [bins.size, bins.residual.floats()]
     columns += [getattr(bins, name).floats() for name in names]
     sums = NullSums(*(column[bins.filled] for column in columns))
     _, variance, third = null_moments(sums, less=1)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.summaries.cuts import ROUNDING, width_index
-from epimeter.summaries.rows import Levels, Ordered
-from epimeter.views import Binary
+from epimeter.summaries.rows import OrderedRows
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
 SweepCut = Literal["mass", "width"]
+AT_ONCE = 1 << 12
+"""Steps that are compared at a time."""
 
 
 def width_edges(number: NDArray[np.int64], bins: int) -> Floats:
@@ -47,13 +49,14 @@ class Staircase:
     binning: SweepCut
 
     @classmethod
-    def of(cls, view: Binary, binning: SweepCut) -> Staircase:
-        if view.weight is None:
-            return cls._of_counts(Ordered().of(view).levels, binning)
-        prob, true = view.prob.astype(np.float64), view.true.astype(np.int64)
-        kept = view.weight > 0
-        weight: Numbers = view.weight[kept]
-        prob, true = prob[kept], true[kept]
+    def of(cls, rows: OrderedRows, binning: SweepCut) -> Staircase:
+        if rows.weight is None:
+            levels = rows.levels
+            mass = np.arange(rows.n_rows + 1) if len(levels.prob) == rows.n_rows else running(whole(levels.weight))
+            return cls(levels.prob, mass, running(whole(levels.true)), binning)
+        kept = rows.weight > 0
+        weight: Numbers = rows.weight[kept]
+        prob, true = rows.prob[kept], whole(rows.true[kept])
         if (weight == np.floor(weight)).all():
             weight = weight.astype(np.int64)
         # Sorted by weight and outcome too: sums of a step are then rounded alike in any order of the rows.
@@ -63,11 +66,6 @@ class Staircase:
         starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
         prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
         return cls(prob, running(weight), running(seen), binning)
-
-    @classmethod
-    def _of_counts(cls, levels: Levels, binning: SweepCut) -> Staircase:
-        """Rows that count one each: their totals are whole numbers."""
-        return cls(levels.prob, running(levels.weight.astype(np.int64)), running(levels.true.astype(np.int64)), binning)
 
     @property
     def total(self) -> float:
@@ -86,11 +84,18 @@ class Staircase:
     @cached_property
     def rises(self) -> bool:
         """Whether the steps themselves never fall: then no bins made of them can."""
-        return self._never_falls(self.mass, self.true)
+        # Most fall soon, so a few are looked at before the next: the last two borders of a part begin the next one.
+        parts = (slice(first, first + AT_ONCE + 2) for first in range(0, len(self.prob), AT_ONCE))
+        return all(self._never_falls(self.mass[part], self.true[part]) for part in parts)
 
     @cached_property
     def mixed(self) -> tuple[int, int]:
         """First step with an outcome 1 and last with an outcome 0: outside of them heights are 0 and 1."""
+        if self.exact:
+            steps, ones, zeros = len(self.prob), int(self.true[-1]), int(self.mass[-1] - self.true[-1])
+            first = int(np.searchsorted(self.true, 0, side="right")) - 1 if ones else 0
+            none_left = bisect.bisect_left(range(steps), zeros, key=lambda step: self.mass[step] - self.true[step])
+            return first, none_left - 1 if zeros else steps - 1
         size, seen = np.diff(self.mass), np.diff(self.true)
         return int(np.argmax(seen > 0)), len(seen) - 1 - int(np.argmax((seen < size)[::-1]))
 
@@ -142,6 +147,11 @@ class Staircase:
         end = len(self.prob) if last == bins - 1 else outer[1]
         step = np.concatenate([outer[:1], inner, [end]])
         return self.mass[step], self.true[step]
+
+
+def whole(values: Floats) -> Numbers:
+    """Whole numbers as integers."""
+    return values.astype(np.int64)
 
 
 def running(values: Numbers) -> Numbers:

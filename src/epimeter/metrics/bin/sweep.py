@@ -15,8 +15,9 @@ from epimeter.metrics.bin.debiased import debiased_square
 from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm, power_mean
 from epimeter.metrics.bin.staircase import Staircase, SweepCut
 from epimeter.results import Result
-from epimeter.summaries import Bins, BinTotals, Rows
+from epimeter.summaries import BinTotals, Ordered, OrderedRows
 from epimeter.summaries.rows import Keeps, KeptRows
+from epimeter.summaries.segments import ordered_bins
 from epimeter.uncertainty import GapNorm
 from epimeter.views import Binary, Multiclass, Reading
 
@@ -36,7 +37,7 @@ class SweptError(Result):
 @metric(
     title="Monotonic sweep calibration error",
     family="bin",
-    reads=Rows("event"),
+    reads=Ordered(),
     range=(0.0, 1.0),
     ideal=0.0,
     direction="lower",
@@ -48,7 +49,7 @@ class SweptError(Result):
     "inversion early on leaves few bins. With weights it stops at eight bins a row.",
     aliases=("ece-sweep",),
 )
-def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> SweptError:
+def ece_sweep(rows: OrderedRows, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> SweptError:
     """Calibration error over the most bins before their frequencies first fail to rise.
 
     Parameters
@@ -58,10 +59,10 @@ def ece_sweep(view: Binary, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> 
     norm
         Power p of the gaps; ``inf`` takes the largest.
     """
-    stairs = Staircase.of(view, binning)
-    limit = max(1, min(math.floor(stairs.total), MOST_COPIES * view.n_rows))
+    stairs = Staircase.of(rows, binning)
+    limit = max(1, min(math.floor(stairs.total), MOST_COPIES * rows.n_rows))
     bins = limit if stairs.rises else next(b for b in range(1, limit + 1) if b == limit or not stairs.monotone(b + 1))
-    totals: BinTotals = Bins(bins, binning).of(view)
+    totals = ordered_bins(rows, bins, binning)
     return SweptError(value=float(power_mean(totals.gap, norm, totals.mean)), bins=bins)
 
 
@@ -79,9 +80,9 @@ SEARCH_SYMBOLS = {
 }
 
 
-def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, min_count: int) -> int:
+def searched_bins(rows: OrderedRows, binning: SweepCut, start: int, max_bins: int, min_count: int) -> int:
     """The search of Petersen et al., with floor for their rounding."""
-    stairs = Staircase.of(view, binning)
+    stairs = Staircase.of(rows, binning)
     low, high, trial = 1, max(1, min(int(stairs.total // min_count), stairs.distinct, max_bins)), start
     while low < high:
         trial = min(max(trial, low + 1), high)
@@ -97,7 +98,7 @@ def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, mi
 @metric(
     title="Bin count search",
     family="bin",
-    reads=Rows("event"),
+    reads=Ordered(),
     range=(1.0, None),
     direction="none",
     equation=SEARCH,
@@ -108,7 +109,7 @@ def searched_bins(view: Binary, binning: SweepCut, start: int, max_bins: int, mi
     headline_is="a number of bins",
 )
 def bcs(
-    view: Binary, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
+    rows: OrderedRows, *, binning: SweepCut = "mass", start: Count = 10, max_bins: Count = 100, min_count: Count = 10
 ) -> float:
     """A number of bins whose frequencies rise with the confidence, found by doubling and halving.
 
@@ -123,7 +124,7 @@ def bcs(
     min_count
         Rows a bin shall hold on average at least: no more than N / min_count bins.
     """
-    return float(searched_bins(view, binning, start, max_bins, min_count))
+    return float(searched_bins(rows, binning, start, max_bins, min_count))
 
 
 @dataclass(frozen=True)
@@ -168,14 +169,12 @@ class SearchedBins(Keeps):
             columns = (
                 Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight) for k in range(view.n_classes)
             )
-            return Searched(tuple(self._totals(column) for column in columns))
-        assert isinstance(view, Binary)
-        return Searched((self._totals(view),))
+            return Searched(tuple(self._totals(KeptRows((column,)).ordered) for column in columns))
+        return Searched((self._totals(summary.ordered),))
 
-    def _totals(self, view: Binary) -> BinTotals:
-        bins = searched_bins(view, self.binning, self.start, self.max_bins, self.min_count)
-        totals: BinTotals = Bins(bins, self.binning).of(view)
-        return totals
+    def _totals(self, rows: OrderedRows) -> BinTotals:
+        bins = searched_bins(rows, self.binning, self.start, self.max_bins, self.min_count)
+        return ordered_bins(rows, bins, self.binning)
 
 
 @metric(

@@ -11,24 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome
-from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled
+from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, are_whole, filled
+from epimeter.metrics.point.brier import square_errors
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
+from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.uncertainty import MeanOfLevels
+from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
 Score = Literal["brier", "log"]
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Neighbouring levels that have one fitted value: their weight, the weight that came true, and how many they are."""
+
+    weight: Floats
+    true: Floats
+    levels: NDArray[np.int64]
+
+
+def blocks(levels: Levels) -> Blocks:
+    """The blocks of the non-decreasing fit to levels of whole weights, by pooling adjacent violators."""
+    n = len(levels.weight)
+    weight, true, size = (np.empty(n, np.int64) for _ in range(3))
+    given = read(np.ascontiguousarray(levels.weight)), read(np.ascontiguousarray(levels.true)), n
+    number = accepted(lib.epi_isotonic_blocks(*given, write(weight), write(true), write(size), n))
+    return Blocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
+
+
 def isotonic(levels: Levels) -> Floats:
     """The non-decreasing fit at each distinct confidence, by pooling adjacent violators.
 
-    Neighbours with means out of order (or equal) belong to one block, so whole falling runs are pooled at once while
-    that shrinks the list quickly; what is left goes through the usual stack. Linear time either way.
+    Neighbours with means out of order (or equal) belong to one block. With weights that are not whole, whole falling runs are
+    pooled at once while that shrinks the list quickly; what is left goes through the usual stack. Linear time either way.
     """
     weight, true = levels.weight, levels.true
+    if are_whole(weight) and are_whole(true):
+        pooled = blocks(levels)
+        return np.repeat(pooled.true / pooled.weight, pooled.levels)
     size = np.ones(len(weight), np.intp)
     while len(weight) > 1:
         mean = true / weight
@@ -120,10 +145,26 @@ def corp(rows: OrderedRows, *, score: Score = "brier") -> ScoreParts:
         ``brier``: squared error of the event's probability; ``log``: minus log of the outcome's probability.
     """
     levels = filled(rows)
+    if rows.weight is None and score == "brier":
+        whole, best, flat = _of_counts(rows, levels)
+        return ScoreParts(score=whole, mcb=max(0.0, whole - best), dsc=max(0.0, flat - best), unc=flat)
     whole = mean_score(levels, levels.prob, score)
     best = mean_score(levels, isotonic(levels), score)
     flat = mean_score(levels, mean_outcome(levels), score)
     return ScoreParts(score=whole, mcb=max(0.0, whole - best), dsc=max(0.0, flat - best), unc=flat)
+
+
+def _of_counts(rows: OrderedRows, levels: Levels) -> tuple[float, float, float]:
+    """Brier score of the rows, of their isotonic fit and of their mean outcome, from sums that are the same on every machine.
+
+    The squared errors of a mean t / n, n rows of which t came true, add up to t (n - t) / n.
+    """
+    pooled, n_rows = blocks(levels), rows.n_rows
+    sums: Sums = SumsOf(square_errors).summarise(Binary(rows.true.astype(np.uint8), rows.prob))  # type: ignore[assignment]
+    came = float(pooled.true.sum())
+    within = pooled.true * (pooled.weight - pooled.true) / pooled.weight
+    # The scores of both columns of an event, hence the half.
+    return float(sums.totals[0]) / 2 / n_rows, math.fsum(within.tolist()) / n_rows, came * (n_rows - came) / n_rows**2
 
 
 def mean_score(levels: Levels, said: Floats, score: Score) -> float:
