@@ -220,3 +220,17 @@ int epi_count_gaps(const double *gaps, int64_t rows, int64_t columns, int64_t sk
     tally[1] = inside;
     return 0;
 }
+
+int epi_answered(const int64_t *near, int64_t n, int64_t k, uint8_t *answered) {
+    for (int64_t e = 0; e < n * k; e++)
+        if (near[e] < 0 || near[e] >= n) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < k; j++) {
+            const int64_t *back = near + near[i * k + j] * k;
+            uint8_t found = 0;
+            for (int64_t m = 0; m < k; m++) found |= back[m] == i;
+            answered[i * k + j] = found;
+        }
+    }
+    return 0;
+}

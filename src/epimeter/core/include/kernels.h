@@ -28,3 +28,6 @@ int epi_distances(const double *left, int64_t n_left, const double *turned, int6
  * skipped + i on. */
 int epi_count_gaps(const double *gaps, int64_t rows, int64_t columns, int64_t skipped, double low, double high,
                    double *held, int64_t n_held, int64_t *tally, int64_t n_tally);
+
+/* Whether each of n rows is among the k neighbours of each of its own k neighbours: answered[i k + j]. 0, or -1 when a neighbour is none. */
+int epi_answered(const int64_t *near, int64_t n, int64_t k, uint8_t *answered);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from epimeter.limits import Above, Between
 from epimeter.metrics.curve.levels import TOP_LABEL, as_copies, filled, points, quantiles, weighty_rows
 from epimeter.metrics.curve.loess import loess
 from epimeter.summaries import Ordered, OrderedRows
+from epimeter.summaries.rows import KeptRows
 
 Floats = NDArray[np.float64]
 Span = Annotated[float, Above(0)]
@@ -28,6 +30,44 @@ SMOOTHER = (
     "The value belongs to its smoother: fits here are exact at every confidence; R interpolates between a few of them, "
     "which moves it by up to 2 %. The curve is not clipped to [0, 1], so tiny samples can give values above 1."
 )
+
+
+@dataclass(frozen=True)
+class CurveErrors:
+    """Distance of the smoothed curve from the diagonal at each distinct confidence, the weight there, and as numbers of copies."""
+
+    error: Floats
+    weight: Floats
+    copies: Floats
+
+    def percentile(self, percentile: float) -> float:
+        """The percentile over the rows."""
+        return float(quantiles(self.error, self.copies, np.asarray(percentile / 100)))
+
+
+@dataclass(frozen=True)
+class Smoothed(Ordered):
+    """Distances of the smoothed calibration curve from the diagonal: one fit for all metrics that read them.
+
+    Parameters
+    ----------
+    span
+        Share of the samples in each local fit.
+    degree
+        Degree of the local polynomial.
+    """
+
+    span: Span = 0.75
+    degree: Degree = 2
+
+    def choices(self) -> dict[str, Any]:
+        return {"span": self.span, "degree": self.degree}
+
+    def finish(self, summary: KeptRows) -> CurveErrors:  # type: ignore[override]
+        rows = super().finish(summary)
+        levels = filled(rows)
+        error = np.abs(levels.prob - loess(levels, levels.prob, self.span, int(self.degree)))
+        return CurveErrors(error, levels.weight, as_copies(levels.weight, weighty_rows(rows)))
 
 
 @metric(
@@ -66,7 +106,7 @@ def loess_curve(rows: OrderedRows, *, at: Any = 0.5, span: Span = 0.75, degree: 
 @metric(
     title="Integrated calibration index",
     family="curve",
-    reads=Ordered(),
+    reads=Smoothed(),
     range=(0.0, None),
     ideal=0.0,
     direction="lower",
@@ -77,24 +117,15 @@ def loess_curve(rows: OrderedRows, *, at: Any = 0.5, span: Span = 0.75, degree: 
     pitfalls=SMOOTHER,
     aliases=("eavg",),
 )
-def ici(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
-    """Mean distance of the smoothed calibration curve from the diagonal.
-
-    Parameters
-    ----------
-    span
-        Share of the samples in each local fit.
-    degree
-        Degree of the local polynomial.
-    """
-    error, weight = absolute_errors(rows, span, degree)
-    return float(weight @ error / weight.sum())
+def ici(curve: CurveErrors) -> float:
+    """Mean distance of the smoothed calibration curve from the diagonal."""
+    return float(curve.weight @ curve.error / curve.weight.sum())
 
 
 @metric(
     title="Median absolute calibration error",
     family="curve",
-    reads=Ordered(),
+    reads=Smoothed(),
     range=(0.0, None),
     ideal=0.0,
     direction="lower",
@@ -104,23 +135,15 @@ def ici(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
     matrix=TOP_LABEL,
     pitfalls=SMOOTHER,
 )
-def e50(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
-    """Half of the rows lie closer to the smoothed calibration curve than this.
-
-    Parameters
-    ----------
-    span
-        Share of the samples in each local fit.
-    degree
-        Degree of the local polynomial.
-    """
-    return percentile_of_error(rows, 50.0, span, degree)
+def e50(curve: CurveErrors) -> float:
+    """Half of the rows lie closer to the smoothed calibration curve than this."""
+    return curve.percentile(50.0)
 
 
 @metric(
     title="90th percentile of absolute calibration error",
     family="curve",
-    reads=Ordered(),
+    reads=Smoothed(),
     range=(0.0, None),
     ideal=0.0,
     direction="lower",
@@ -130,23 +153,15 @@ def e50(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
     matrix=TOP_LABEL,
     pitfalls=SMOOTHER,
 )
-def e90(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
-    """Nine rows in ten lie closer to the smoothed calibration curve than this.
-
-    Parameters
-    ----------
-    span
-        Share of the samples in each local fit.
-    degree
-        Degree of the local polynomial.
-    """
-    return percentile_of_error(rows, 90.0, span, degree)
+def e90(curve: CurveErrors) -> float:
+    """Nine rows in ten lie closer to the smoothed calibration curve than this."""
+    return curve.percentile(90.0)
 
 
 @metric(
     title="Maximum absolute calibration error",
     family="curve",
-    reads=Ordered(),
+    reads=Smoothed(),
     range=(0.0, None),
     ideal=0.0,
     direction="lower",
@@ -158,23 +173,15 @@ def e90(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
     + " Taken over the samples; Harrell's val.prob takes it over a grid between the extreme predictions.",
     aliases=("harrell's_emax",),
 )
-def emax(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
-    """Largest distance of the smoothed calibration curve from the diagonal at any row.
-
-    Parameters
-    ----------
-    span
-        Share of the samples in each local fit.
-    degree
-        Degree of the local polynomial.
-    """
-    return float(absolute_errors(rows, span, degree)[0].max())
+def emax(curve: CurveErrors) -> float:
+    """Largest distance of the smoothed calibration curve from the diagonal at any row."""
+    return float(curve.error.max())
 
 
 @metric(
     title="Error percentile",
     family="curve",
-    reads=Ordered(),
+    reads=Smoothed(),
     range=(0.0, None),
     ideal=0.0,
     direction="lower",
@@ -185,30 +192,12 @@ def emax(rows: OrderedRows, *, span: Span = 0.75, degree: Degree = 2) -> float:
     pitfalls=SMOOTHER,
     aliases=("ep", "ex"),
 )
-def error_percentile(
-    rows: OrderedRows, *, percentile: Annotated[float, Between(0, 100)] = 90, span: Span = 0.75, degree: Degree = 2
-) -> float:
+def error_percentile(curve: CurveErrors, *, percentile: Annotated[float, Between(0, 100)] = 90) -> float:
     """A chosen percentile of the distance between the smoothed calibration curve and the diagonal.
 
     Parameters
     ----------
     percentile
         Share of the rows that lie closer, in percent.
-    span
-        Share of the samples in each local fit.
-    degree
-        Degree of the local polynomial.
     """
-    return percentile_of_error(rows, percentile, span, degree)
-
-
-def absolute_errors(rows: OrderedRows, span: float, degree: int) -> tuple[Floats, Floats]:
-    """Distance of the curve from the diagonal at each distinct confidence, and the weight there."""
-    levels = filled(rows)
-    return np.abs(levels.prob - loess(levels, levels.prob, span, int(degree))), levels.weight
-
-
-def percentile_of_error(rows: OrderedRows, percentile: float, span: float, degree: int) -> float:
-    """The percentile over the rows."""
-    error, weight = absolute_errors(rows, span, degree)
-    return float(quantiles(error, as_copies(weight, weighty_rows(rows)), np.asarray(percentile / 100)))
+    return curve.percentile(percentile)
