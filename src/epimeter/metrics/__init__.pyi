@@ -2173,9 +2173,9 @@ class _ErrorPercentile(Metric[Number]):
         y_prob: Any,
         *,
         sample_weight: Any = None,
-        percentile: float = 90,
         span: float = 0.75,
         degree: int = 2,
+        percentile: float = 90,
         interval: Any = None,
     ) -> Number:
         """A chosen percentile of the distance between the smoothed calibration curve and the diagonal."""
