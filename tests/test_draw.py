@@ -667,7 +667,8 @@ def test_the_command_prints_the_data_of_a_curve(predictions, capsys):
     assert run("draw", predictions, "--json", "--bins", "4", "--set", "level=0.9") == 0
     printed = json.loads(capsys.readouterr().out)
     true, prob = sample(50, 30)
-    assert printed == draw.reliability_curve(true, prob, bins=4, level=0.9).to_dict()
+    answers = view(true, prob, kind="answer")
+    assert printed == draw.reliability_curve(answers, bins=4, level=0.9).to_dict()
 
 
 @pytest.mark.parametrize(

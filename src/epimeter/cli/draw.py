@@ -18,6 +18,7 @@ from epimeter.readers import read
 from epimeter.readers.forecast import Choice
 from epimeter.readers.pairing import same_rows
 from epimeter.readers.table import Table
+from epimeter.views import view
 
 NOUNS = (
     "reliability",
@@ -29,6 +30,8 @@ NOUNS = (
     "classwise",
     "simplex",
     "histogram",
+    "risk_coverage",
+    "accuracy_coverage",
     "grouping",
     "detections",
     "recalibration",
@@ -74,6 +77,7 @@ def draw(
     epimeter draw a.csv b.csv -o models.png
     epimeter draw predictions.csv --style bars -o bars.svg
     epimeter draw before.csv after.csv --curve recalibration -o gain.png
+    epimeter draw a.eval b.eval --curve risk_coverage -o withheld.png
     epimeter draw predictions.csv --curve grouping --column group=region -o groups.png
     epimeter draw found.json --truth objects.json --curve detections -o places.png
     epimeter draw predictions.csv --curve reliability --binning mass --bins 15 --set draws=999 -o out.pdf
@@ -138,9 +142,10 @@ def _curves(curve: str, names: list[str], tables: list[Table], choices: dict[str
         )
     made = {}
     for name, table in zip(names, tables, strict=True):
-        beside = {"sample_weight": table.weight} | ({"groups": table.group} if curve == "grouping" else {})
+        groups = table.group if curve == "grouping" else None
         with placed(table):
-            made[name] = getattr(drawing, f"{curve}_curve")(table.y_true, table.y_prob, **beside, **choices)
+            given = view(table.y_true, table.y_prob, kind=table.kind, sample_weight=table.weight, groups=groups)
+            made[name] = getattr(drawing, f"{curve}_curve")(given, **choices)
     return made if len(made) > 1 else made[names[0]]
 
 

@@ -22,6 +22,14 @@ from epimeter.draw.cost import BrierCurve, brier, brier_curve
 from epimeter.draw.curve import Curve
 from epimeter.draw.display import ReliabilityDisplay
 from epimeter.draw.grouped import GroupingCurve, grouping, grouping_curve
+from epimeter.draw.kept import (
+    AccuracyCurve,
+    RiskCurve,
+    accuracy_coverage,
+    accuracy_coverage_curve,
+    risk_coverage,
+    risk_coverage_curve,
+)
 from epimeter.draw.kernel import SmoothCurve, smooth, smooth_curve
 from epimeter.draw.places import DetectionMap, detection_map, detections
 from epimeter.draw.recalibrated import RecalibrationCurve, recalibration, recalibration_curve
@@ -43,12 +51,15 @@ CURVES: dict[str, tuple[Callable[..., Curve], Callable[..., Any]]] = {
     "classwise": (classwise_curve, classwise),
     "simplex": (simplex_curve, simplex),
     "histogram": (histogram_curve, histogram),
+    "risk_coverage": (risk_coverage_curve, risk_coverage),
+    "accuracy_coverage": (accuracy_coverage_curve, accuracy_coverage),
 }
 """The curves of outcomes and probabilities by their noun: how each is computed, how it is drawn. `grouping`, `detections`
 and `recalibration` take further columns."""
 
 __all__ = [
     "CURVES",
+    "AccuracyCurve",
     "BrierCurve",
     "ClasswiseCurve",
     "CumulativeCurve",
@@ -60,9 +71,12 @@ __all__ = [
     "RecalibrationCurve",
     "ReliabilityCurve",
     "ReliabilityDisplay",
+    "RiskCurve",
     "RoofCurve",
     "SimplexCurve",
     "SmoothCurve",
+    "accuracy_coverage",
+    "accuracy_coverage_curve",
     "brier",
     "brier_curve",
     "classwise",
@@ -82,6 +96,8 @@ __all__ = [
     "reliability",
     "reliability_curve",
     "rendered",
+    "risk_coverage",
+    "risk_coverage_curve",
     "roof",
     "roof_curve",
     "save",
