@@ -102,6 +102,26 @@ def test_a_module_of_hugging_face_measures_batches_and_sequences():
         module.compute()
 
 
+def test_a_dataset_of_hugging_face_is_read_as_a_stream_of_tables():
+    import pyarrow
+
+    true, prob = columns()
+    table = pyarrow.table({"y_true": true, "y_prob": prob})
+    dataset = (
+        SimpleNamespace(  # the methods of datasets.IterableDataset, which weighs as much as all of epimeter's tests
+            features=SimpleNamespace(arrow_schema=table.schema),
+            with_format=lambda kind: {"arrow": SimpleNamespace(iter=lambda batch_size: iter(table.to_batches(300)))}[
+                kind
+            ],
+        )
+    )
+    made, expected = (scan(source).to_dict() for source in (dataset, {"y_true": true, "y_prob": prob}))
+    assert {**made, "source": 0} == {**expected, "source": 0}
+    dataset.features = None
+    with pytest.raises(InputError, match="must know its columns"):
+        scan(dataset)
+
+
 def test_four_functions_have_the_bits_of_one_pass(monkeypatch):
     monkeypatch.setattr(combining, "ROOM", 64)
     true, prob = columns()

@@ -44,10 +44,12 @@ def of_frame(source: Any, ask: Ask) -> Route:
         table = source.select(columns.names).to_arrow()
     elif hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
+    elif hasattr(source, "with_format") and hasattr(source, "features"):
+        return _hugging_face(source, name, ask)
     else:
         raise ReadError(
-            f"a source must be files, a frame (pandas, polars, Arrow, columns by name), a DuckDB relation, or a Dask or "
-            f"Spark frame; got {name}"
+            f"a source must be files, a frame (pandas, polars, Arrow, Hugging Face, columns by name), a DuckDB relation, or a "
+            f"Dask or Spark frame; got {name}"
         )
     some = list(spread_rows(table.num_rows))
     columns = of_schema(
@@ -69,6 +71,15 @@ def of_frame(source: Any, ask: Ask) -> Route:
             yield partial(_batch, table.slice(first, BATCH), columns, name, first, None)
 
     return Route(jobs(), columns, name, table.num_rows)
+
+
+def _hugging_face(source: Any, name: str, ask: Ask) -> Route:
+    """A dataset of Hugging Face, in memory, on disk or streamed, by Arrow tables in the order of its rows."""
+    if source.features is None:
+        raise ReadError(f"{name} must know its columns before it is read; give it features=")
+    n_rows = len(source) if hasattr(source, "__len__") else None
+    tables = source.with_format("arrow").iter(batch_size=BATCH)
+    return _stream(tables, source.features.arrow_schema, name, ask, n_rows)
 
 
 def _batch(batch: Any, columns: ReadColumns, name: str, first: int, slices: Any) -> list[Batch]:
