@@ -88,3 +88,47 @@ def test_labels_can_be_drawn_from_an_estimated_map():
     assert consistency_test(y, p, draws=199, truth=p).p_value == consistency_test(y, p, draws=199).p_value
     with pytest.raises(InputError, match="truth must hold probabilities"):
         consistency_test(y, p, draws=199, truth=p + 1)
+
+
+def test_cells_of_the_simplex_are_summed_as_their_definition_says():
+    rng = np.random.default_rng(11)
+    prob = rng.dirichlet([1.0, 1.0, 1.0], 60)
+    label = np.array([rng.choice(3, p=row) for row in prob])
+    found = metrics.dpe_simplex(label, prob, cuts=2)
+    cells = {}
+    for row, c in enumerate(prob):
+        cells.setdefault(tuple(np.floor(c * 2)), []).append(row)
+    unit = np.eye(3)[label] - prob
+    spread = [np.diag(c) - np.outer(c, c) for c in prob]
+    value = variance = 0.0
+    for rows in cells.values():
+        pairs = [(i, j) for i in rows for j in rows if i != j]
+        value += sum(unit[i] @ unit[j] for i, j in pairs) / len(rows) / 60
+        variance += 2 * sum(np.trace(spread[i] @ spread[j]) for i, j in pairs) / len(rows) ** 2 / 60**2
+    assert found.value == pytest.approx(value) and found.standard_error == pytest.approx(np.sqrt(variance))
+    assert found.cells == sum(len(rows) > 1 for rows in cells.values())
+
+
+def test_the_simplex_error_is_unbiased_and_its_test_keeps_its_level():
+    rng, z = np.random.default_rng(12), []
+    for _ in range(200):
+        prob = rng.dirichlet([1.0, 1.0, 1.0], 200)
+        label = (rng.random(200)[:, None] > np.cumsum(prob, axis=1)).sum(axis=1)
+        z.append(metrics.dpe_simplex(label, prob).z)
+    assert abs(np.mean(z)) < 0.25 and np.std(z) == pytest.approx(1, abs=0.2)
+    sharp = prob**4 / (prob**4).sum(axis=1, keepdims=True)
+    assert consistency_test(label, sharp, metric="dpe_simplex", draws=99).reject
+
+
+def test_adaptive_widths_widen_where_rows_are_few():
+    rng = np.random.default_rng(13)
+    p = np.concatenate([rng.uniform(0, 0.2, 900), rng.uniform(0.2, 1, 100)])
+    y = (rng.random(1000) < p).astype(int)
+    at, h = np.array([0.1, 0.5, 0.9]), 0.05
+    pilot = np.array([np.exp(-0.5 * ((c - p) / h) ** 2).sum() for c in p])
+    own = h * np.sqrt(np.exp(np.log(pilot).mean()) / pilot)
+    weight = np.exp(-0.5 * ((at[:, None] - p) / own) ** 2) / own
+    found = metrics.kernel_curve(y, p, at=at, bandwidth=h, widths="adaptive")
+    assert found == pytest.approx((weight * y).sum(axis=1) / weight.sum(axis=1))
+    assert own[p > 0.5].min() > h > np.median(own[p < 0.2])
+    assert metrics.kernel_curve([1, 0], [0.1, 0.12], at=0.9, bandwidth=1e-3, kernel="triweight", widths="adaptive") == 0

@@ -10,6 +10,7 @@ from epimeter.metrics.bin.hosmer import ChiSquareTest, ClassTests
 from epimeter.metrics.bin.onto import OntoError
 from epimeter.metrics.bin.roof import FittedError
 from epimeter.metrics.bin.signed import SubsetScore
+from epimeter.metrics.bin.simplex import SimplexError
 from epimeter.metrics.bin.square import SquareInterval
 from epimeter.metrics.bin.sweep import SweptError
 from epimeter.metrics.cumulative.bridge import BridgeTest
@@ -74,6 +75,7 @@ __all__ = [
     "detection_ace",
     "dkde",
     "dpe",
+    "dpe_simplex",
     "drmsce",
     "drmsce_bcs",
     "dss",
@@ -1061,6 +1063,19 @@ class _Dpe(Metric[Number]):
 
 dpe: _Dpe
 
+class _DpeSimplex(Metric[SimplexError]):
+    def __call__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        cuts: int = 5,
+        interval: Any = None,
+    ) -> SimplexError:
+        """Squared distance between vectors of probabilities and what came true, over cells of the simplex, without its bias."""
+
+dpe_simplex: _DpeSimplex
+
 class _Drmsce(Metric[Number]):
     def __call__(
         self,
@@ -1806,6 +1821,7 @@ class _KernelCurve(Metric[Any]):
         bandwidth: float | Literal["normal", "silverman", "median", "cv"] = 0.08,
         kernel: Literal["gaussian", "laplace", "epanechnikov", "triweight"] = "gaussian",
         normalise: bool = True,
+        widths: Literal["fixed", "adaptive"] = "fixed",
         interval: Any = None,
     ) -> Any:
         """Frequency of the outcome as a smooth function of the confidence; a calibrated model gives the identity."""

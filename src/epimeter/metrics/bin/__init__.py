@@ -18,6 +18,7 @@ from epimeter.metrics.bin.partition import mvms_ece
 from epimeter.metrics.bin.representative import dce, ece_lb, smbs
 from epimeter.metrics.bin.roof import ece_fott
 from epimeter.metrics.bin.signed import esce, wsmcs
+from epimeter.metrics.bin.simplex import dpe_simplex
 from epimeter.metrics.bin.soft import dece, ece_lse, fce, sbece
 from epimeter.metrics.bin.square import dpe, l2_ece_ci
 from epimeter.metrics.bin.sweep import bcs, drmsce_bcs, ece_sweep
@@ -38,6 +39,7 @@ __all__ = [
     "dce",
     "dece",
     "dpe",
+    "dpe_simplex",
     "drmsce",
     "drmsce_bcs",
     "ece",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
 from epimeter.metrics.kernel.regression import left_out, smoothed
-from epimeter.metrics.kernel.sums import Kernel, kernel_sums, levels_of
+from epimeter.metrics.kernel.sums import Kernel, kernel_sums, kernel_value, levels_of
 from epimeter.summaries import Ordered, OrderedRows
+from epimeter.summaries.rows import Levels
 
 Floats = NDArray[np.float64]
 
@@ -40,9 +41,11 @@ CURVE_SYMBOLS = {
         "h": "bandwidth; half-width of the two compact kernels",
         "c": "where the curve is evaluated",
     },
-    source="Nadaraya 1964; Watson 1964; Galbraith and van Norden 2011 IJF 27(4); Lane 2025 s5.1 eq 63 (corrected)",
+    source="Nadaraya 1964; Watson 1964; Abramson 1982, Annals of Statistics 10 (adaptive widths); Galbraith and van Norden 2011 "
+    "IJF 27(4); Lane 2025 s5.1 eq 63 (corrected)",
     pitfalls="Eq 63 of the review lacks the sum of weights below the line: it estimates the frequency times the "
-    "density of the confidences, and is to be had with normalise=false. A curve far from all data is a guess.",
+    "density of the confidences, and is to be had with normalise=false. A curve far from all data is a guess. Adaptive widths "
+    "cost a pass over the levels for each point of the curve.",
     aliases=("nadaraya-watson calibration map", "smooth calibration curve"),
     headline_is="a curve",
 )
@@ -53,6 +56,7 @@ def kernel_curve(
     bandwidth: Bandwidth = 0.08,
     kernel: Kernel = "gaussian",
     normalise: bool = True,
+    widths: Literal["fixed", "adaptive"] = "fixed",
 ) -> float | Floats:
     """Frequency of the outcome as a smooth function of the confidence; a calibrated model gives the identity.
 
@@ -66,17 +70,42 @@ def kernel_curve(
         The weighting of neighbours.
     normalise
         False gives the density of positive outcomes, as eq 63 is printed.
+    widths
+        ``adaptive`` widens the kernel of a row where rows are few: the bandwidth times the root of the geometric mean density
+        over the density at the row (Abramson 1982); ``fixed`` gives every row the same.
     """
     where = _places(at)
     levels = levels_of(rows)
     width = chosen(rows, bandwidth, kernel, "kernel_curve")
     flat = where.reshape(-1)
-    if normalise:
+    if widths == "adaptive":
+        curve = _adaptive(levels, flat, width, kernel, normalise)
+    elif normalise:
         curve = smoothed(levels, flat, width, kernel)
     else:
         sums = kernel_sums(kernel, levels.prob, levels.true[None], flat, width)[0]
         curve = KERNEL_HEIGHT[kernel] / (levels.weight.sum() * width) * np.maximum(sums, 0.0)
     return float(curve[0]) if where.ndim == 0 else curve.reshape(where.shape)
+
+
+def _adaptive(levels: Levels, at: Floats, width: float, kernel: Kernel, normalise: bool) -> Floats:
+    """The curve with a width for every row; the rows nearest in their own widths where no kernel reaches."""
+    pilot = kernel_sums(kernel, levels.prob, levels.weight[None], levels.prob, width)[0]
+    share = levels.weight / levels.weight.sum()
+    own = width * np.exp(0.5 * (float(share @ np.log(pilot)) - np.log(pilot)))
+    curve = np.empty(len(at))
+    for place, each in enumerate(at.tolist()):
+        near = np.abs(each - levels.prob) / own
+        value = kernel_value(kernel, near) / own
+        mass = float(np.sum(value * levels.weight))
+        if not normalise:
+            curve[place] = KERNEL_HEIGHT[kernel] / levels.weight.sum() * float(np.sum(value * levels.true))
+            continue
+        if mass <= 0:  # nothing reaches so far
+            value = (near <= near.min() * (1 + 1e-12)).astype(np.float64)
+            mass = float(np.sum(value * levels.weight))
+        curve[place] = float(np.sum(value * levels.true)) / mass
+    return np.clip(curve, 0.0, 1.0) if normalise else curve
 
 
 def _places(at: Any) -> Floats:
