@@ -11,7 +11,7 @@ from epimeter.trust.entries import issued_entry
 from epimeter.trust.envelope import embed, seal
 from epimeter.trust.key_ring import KeyRing
 from epimeter.trust.merkle import inclusion_proof, leaf_hash, nodes_of, root_of
-from epimeter.trust.registration import Plan, reference, registered_entry, registration, sign_registration
+from epimeter.trust.registration import RegisteredPlan, reference, registered_entry, registration, sign_registration
 from epimeter.trust.root import TrustRoot, sign_root
 from epimeter.trust.status_list import StatusList, sign_status_list
 from epimeter.trust.tlog_proof import TlogProof
@@ -72,7 +72,9 @@ def terms(**changes):
 
 def promise():
     """A pre-registration and the entry that the log has of it."""
-    document = registration(PROMISE, SUBJECT, Plan(aim="L1", data_source="production, October"), NAME, AT - 2 * DAY)
+    document = registration(
+        PROMISE, SUBJECT, RegisteredPlan(aim="L1", data_source="production, October"), NAME, AT - 2 * DAY
+    )
     return registered_entry(sign_registration(document, ISSUER), document)
 
 

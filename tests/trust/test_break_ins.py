@@ -49,7 +49,7 @@ from epimeter.trust.keys import PrivateKey
 from epimeter.trust.monitor import Monitor
 from epimeter.trust.note import NoteKey
 from epimeter.trust.publishing import publish, undone, unpublished
-from epimeter.trust.registration import Plan
+from epimeter.trust.registration import RegisteredPlan
 from epimeter.trust.registry import Registry
 from epimeter.trust.root import TrustRoot, sign_root
 from epimeter.trust.succession import end_key, newest_root, rotate
@@ -83,7 +83,7 @@ def test_a_promise_is_for_one_version_one_model_and_one_evaluation(registry, fir
 
     def promised(**plan):
         return registry.preregister(
-            subject, Plan(aim="L1", data_source="production", **plan), first_signers, AT - timedelta(hours=1)
+            subject, RegisteredPlan(aim="L1", data_source="production", **plan), first_signers, AT - timedelta(hours=1)
         )
 
     assert certified(promised(), replace(subject, system_version="5")) == (
@@ -113,7 +113,7 @@ def test_a_clock_that_was_set_back_issues_nothing(registry, first_signers):
     size, before = registry.log.size, AT - timedelta(hours=2)
     for act in (
         lambda: registry.certify(replace(FOUND, period=(AT - 30 * DAY, AT - DAY)), SUBJECT, first_signers, before),
-        lambda: registry.preregister(SUBJECT, Plan(aim="L1", data_source="x"), first_signers, before),
+        lambda: registry.preregister(SUBJECT, RegisteredPlan(aim="L1", data_source="x"), first_signers, before),
         lambda: registry.renew_status(first_signers, before),
     ):
         with pytest.raises(LogError, match="the clock says .* the log was last written at"):

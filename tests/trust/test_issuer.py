@@ -22,7 +22,7 @@ from epimeter.trust.envelope import Envelope
 from epimeter.trust.monitor import Monitor
 from epimeter.trust.page import page, policy_sources
 from epimeter.trust.publishing import publish
-from epimeter.trust.registration import Plan
+from epimeter.trust.registration import RegisteredPlan
 from epimeter.trust.registry import Registry
 from epimeter.trust.root import advance, pin
 from epimeter.trust.succession import end_key, newest_root, renew_root, rotate
@@ -106,12 +106,12 @@ def test_a23_every_attempt_counts_also_those_that_fail(registry, first_signers):
 
 
 def test_a23_a_promise_is_logged_before_and_named(registry, first_signers):
-    identity = registry.preregister(SUBJECT, Plan(aim="L2", data_source="production"), first_signers, AT)
+    identity = registry.preregister(SUBJECT, RegisteredPlan(aim="L2", data_source="production"), first_signers, AT)
     outcome = registry.certify(FOUND, SUBJECT, first_signers, AT, registered=identity)
     named = json.loads(outcome.certificate)["evidence"]["preregistration"]
     assert (named["id"], named["log_index"]) == (identity, 5)
     assert verdict(registry, outcome.certificate) == "VALID"
-    high = registry.preregister(SUBJECT, Plan(aim="L3", data_source="production"), first_signers, AT)
+    high = registry.preregister(SUBJECT, RegisteredPlan(aim="L3", data_source="production"), first_signers, AT)
     missed = registry.certify(OTHER_DATA, SUBJECT, first_signers, AT, registered=high)
     assert missed.obstacles == ("level L3 was registered; L2 was reached",)
     with pytest.raises(InputError, match="no pre-registration"):

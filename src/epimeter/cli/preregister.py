@@ -32,7 +32,7 @@ def preregister(
 ) -> None:
     """Log a promise about an evaluation to come; epimeter certify --registration ID keeps it."""
     from epimeter.trust.certificate import Subject
-    from epimeter.trust.registration import Plan
+    from epimeter.trust.registration import RegisteredPlan
 
     at = moment_of(None)
     subject = Subject(
@@ -42,7 +42,7 @@ def preregister(
         domain=domain or "general",
         digests=tuple(digest.lower() for digest in digests),
     )
-    plan = Plan(aim=aim, data_source=data_source, least_records=least_records)
+    plan = RegisteredPlan(aim=aim, data_source=data_source, least_records=least_records)
     with opened(folder, at) as registry:
         identity = registry.preregister(subject, plan, registry.signers(passphrase(passphrase_file), at), at)
         click.echo(f"{identity}: entry {registry.registration(identity)[0]} of the log {registry.log.origin}")

@@ -11,8 +11,8 @@ import click
 from epimeter.card import find
 from epimeter.cli.judging import aligned
 from epimeter.errors import InputError
-from epimeter.inference.intervals import refuse_without_value
-from epimeter.inference.planning import Plan, Target
+from epimeter.inference.known import refuse_without_value
+from epimeter.inference.planning import SampleSizes, Target
 from epimeter.summaries.means import MeanOf
 
 PARTS = (0.5, 0.8, 0.9)
@@ -41,7 +41,7 @@ def tolerance(
     if expected == limit:
         raise InputError(f"--expected lies on the limit, {limit:g}: no number of rows decides between the two sides")
     values = [expected] if expected is not None else _supposed(metric, limit)
-    made: list[Plan] = [
+    made: list[SampleSizes] = [
         plan([_target(metric, value, limit, deviation, accuracy, bins)], power=power, level=level) for value in values
     ]
     rows = [("if it is", "rows")]

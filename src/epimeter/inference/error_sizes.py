@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import Metric
 from epimeter.inference.inversion import BinnedError, WalkError
-from epimeter.inference.spread import Evidence
+from epimeter.inference.spread import SamplingDesign
 from epimeter.metrics.bin.sweep import Searched
 from epimeter.metrics.cumulative.walk import event as walk_event
 from epimeter.metrics.cumulative.walk import steps_of
@@ -32,22 +32,22 @@ independent classes is 1 - sum p_k^2, which is never less than 2 P (1 - P). Two 
 
 
 def error_of(
-    metric: Metric[Any], finished: Any, view: View | None, choices: Mapping[str, Any], evidence: Evidence
+    metric: Metric[Any], finished: Any, view: View | None, choices: Mapping[str, Any], design: SamplingDesign
 ) -> BinnedError | WalkError | None:
     """A metric as the size of a noisy vector, where it is one: a norm of gaps, or the extent of a walk."""
     fact = metric.card.interval
     if isinstance(fact, WalkExtent):
-        return _walk(metric.name, fact.span, finished, choices, evidence)
+        return _walk(metric.name, fact.span, finished, choices, design)
     if not isinstance(fact, GapNorm) or not fact.holds(choices):
         return None
     norm = fact.norm
     if isinstance(norm, str):
         norm = float(choices.get(norm, metric.parameters[norm].default))
     classes = _classes_of(finished)
-    if not classes or (len(classes) > 1 and (math.isinf(norm) or evidence.group is not None)):
+    if not classes or (len(classes) > 1 and (math.isinf(norm) or design.group is not None)):
         return None
     size, gap, frequency = (np.concatenate([c[i] for c in classes]) for i in range(3))
-    rows = evidence.effective / _repeats(view, finished, evidence)
+    rows = design.effective / _repeats(view, finished, design)
     if rows < 2:
         return None
     share = size / size.sum()
@@ -73,9 +73,9 @@ def _classes_of(finished: Any) -> list[tuple[Floats, Floats, Floats]]:
     return found
 
 
-def _repeats(view: View | None, bins: Any, evidence: Evidence) -> float:
+def _repeats(view: View | None, bins: Any, design: SamplingDesign) -> float:
     """How much groups inflate the variance of a binned error: that of its residuals, signed as their bin is."""
-    if evidence.group is None or view is None:
+    if design.group is None or view is None:
         return 1.0
     event = view.event
     residual = event.true - event.prob.astype(np.float64)
@@ -85,10 +85,10 @@ def _repeats(view: View | None, bins: Any, evidence: Evidence) -> float:
     if edges is not None and bins.gap.size == len(edges) - 1:
         place = np.clip(np.searchsorted(edges[1:-1], event.prob, side="right"), 0, len(gaps) - 1)
         residual = residual * np.where(gaps[place] < 0, -1.0, 1.0)
-    return evidence.inflation(residual - residual.mean())
+    return design.inflation(residual - residual.mean())
 
 
-def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], evidence: Evidence) -> WalkError | None:
+def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], design: SamplingDesign) -> WalkError | None:
     if isinstance(finished, OrderedRows):
         rows = Binary(finished.true.astype(np.uint8), finished.prob, finished.weight)
     else:
@@ -96,11 +96,11 @@ def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], evid
     if rows.n_rows < 2:
         return None
     inflation = 1.0
-    if evidence.group is not None:
-        if rows.n_rows != evidence.n_rows or isinstance(finished, OrderedRows):  # the groups are not in this order
+    if design.group is not None:
+        if rows.n_rows != design.n_rows or isinstance(finished, OrderedRows):  # the groups are not in this order
             return None
         residual = rows.true - rows.prob.astype(np.float64)
-        inflation = evidence.inflation(residual - residual.mean())
+        inflation = design.inflation(residual - residual.mean())
     steps = steps_of(rows, choices.get("ties", "group"))
     weight = np.ones(rows.n_rows) if steps.weight is None else steps.weight
     return WalkError(weight * (steps.true - steps.prob), float(weight.sum()), inflation, span)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.inference.spread import Evidence, student
+from epimeter.inference.spread import SamplingDesign, student
 from epimeter.summaries.bins import BinTotals
 from epimeter.summaries.rows import OrderedRows
 from epimeter.views import View
@@ -20,7 +20,7 @@ STRETCH = 1 << 13
 
 
 def level_ends(
-    rows: OrderedRows, view: View | None, brier: bool, evidence: Evidence, level: float
+    rows: OrderedRows, view: View | None, brier: bool, design: SamplingDesign, level: float
 ) -> tuple[float, float] | None:
     """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
     levels = rows.levels
@@ -37,14 +37,14 @@ def level_ends(
         return None
     variance = max(0.0, second / total - mean**2)
     inflation = 1.0
-    if evidence.group is not None:
+    if design.group is not None:
         if view is None:
             return None
         true = view.event.true.astype(np.float64)
         hit, miss = _event_scores(view.event.prob.astype(np.float64), true, 1 - true, brier)
-        inflation = evidence.inflation(true * hit + (1 - true) * miss - mean)
-    error = math.sqrt(variance * inflation / max(1.0, evidence.effective - 1))
-    reach = student(evidence.units, level) * error
+        inflation = design.inflation(true * hit + (1 - true) * miss - mean)
+    error = math.sqrt(variance * inflation / max(1.0, design.effective - 1))
+    reach = student(design.units, level) * error
     return mean - reach, mean + reach
 
 
@@ -56,13 +56,13 @@ def _event_scores(prob: Floats, true: Floats, false: Floats, brier: bool) -> tup
         return np.where(true > 0, -np.log(prob), 0.0), np.where(false > 0, -np.log1p(-prob), 0.0)
 
 
-def residual_ends(bins: BinTotals, view: View | None, evidence: Evidence, level: float) -> tuple[float, float]:
+def residual_ends(bins: BinTotals, view: View | None, design: SamplingDesign, level: float) -> tuple[float, float]:
     """Mean of y - c; its variance from the bins, with what confidences vary inside a bin left out."""
     value = float((bins.true - bins.prob).sum().floats() / bins.n)  # type: ignore[operator]
     square = float(np.sum(bins.share * (bins.frequency * (1 - bins.frequency) + bins.gap**2)))
     inflation = 1.0
-    if evidence.group is not None and view is not None:
-        inflation = evidence.inflation(view.event.true - view.event.prob.astype(np.float64) - value)
-    error = math.sqrt(max(square - value**2, 0.0) * inflation / evidence.effective)
-    reach = student(evidence.units, level) * error
+    if design.group is not None and view is not None:
+        inflation = design.inflation(view.event.true - view.event.prob.astype(np.float64) - value)
+    error = math.sqrt(max(square - value**2, 0.0) * inflation / design.effective)
+    reach = student(design.units, level) * error
     return value - reach, value + reach

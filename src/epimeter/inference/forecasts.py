@@ -19,7 +19,7 @@ from epimeter.card import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.forecasts import Forecast
 from epimeter.inference.bootstrap import ends, scheme
-from epimeter.inference.spread import Evidence, clopper_pearson, evidence_of, skewed_ends, third_moment, wilson
+from epimeter.inference.spread import SamplingDesign, clopper_pearson, design_of, skewed_ends, third_moment, wilson
 from epimeter.results import Interval, Result
 from epimeter.summaries.exact import RowMeans, RowSums, whole
 
@@ -39,7 +39,7 @@ def forecast_interval(
     """The interval of a metric of forecasts."""
     view: Any
     view, recipe, rest = metric.prepare(*columns, **dict(parameters))
-    return interval_of_forecast(metric, recipe, view, rest, evidence_of(view, groups), level, method, draws, seed)
+    return interval_of_forecast(metric, recipe, view, rest, design_of(view, groups), level, method, draws, seed)
 
 
 def interval_of_forecast(
@@ -47,38 +47,38 @@ def interval_of_forecast(
     recipe: Any,
     view: Forecast,
     choices: Mapping[str, Any],
-    evidence: Evidence,
+    design: SamplingDesign,
     level: float,
     method: str,
     draws: int,
     seed: int,
 ) -> Interval:
     """The same, of rows that are validated already."""
-    if evidence.units < 2:
-        raise UndefinedMetricError(f"an interval of {metric.name} needs at least 2 rows; got {evidence.units}")
+    if design.units < 2:
+        raise UndefinedMetricError(f"an interval of {metric.name} needs at least 2 rows; got {design.units}")
     if isinstance(recipe, RowMeans) and method in ("auto", "asymptotic", "exact"):
         rows = recipe.rows(view)
         if rows.shape[1] == 1 and np.isfinite(rows).all():
-            return _of_mean(metric, rows[:, 0], evidence, level, method)
+            return _of_mean(metric, rows[:, 0], design, level, method)
     if method in ("asymptotic", "exact", "bca"):
         raise UndefinedMetricError(
             f"no {method} interval is known for {metric.name} on these data; method='basic' draws rows again"
         )
-    value, drawn = _drawn(metric, recipe, view, choices, evidence, draws, seed)
+    value, drawn = _drawn(metric, recipe, view, choices, design, draws, seed)
     kind: Any = "percentile" if method == "percentile" else "basic"
     low, high = ends(value, drawn, level, kind)
     least, most = metric.card.range
     low, high = (max(end, least) if least is not None else end for end in (low, high))
     low, high = (min(end, most) if most is not None else end for end in (low, high))
     note = "the upward bias of errors near 0 is not removed" if metric.card.ideal == 0.0 else ""
-    return Interval(low=low, high=high, level=level, method=f"{kind} bootstrap", units=evidence.units, note=note)
+    return Interval(low=low, high=high, level=level, method=f"{kind} bootstrap", units=design.units, note=note)
 
 
-def _of_mean(metric: Metric[Any], rows: Floats, evidence: Evidence, level: float, method: str) -> Interval:
+def _of_mean(metric: Metric[Any], rows: Floats, design: SamplingDesign, level: float, method: str) -> Interval:
     """The interval of one mean."""
-    plain = evidence.weight is None and evidence.group is None
+    plain = design.weight is None and design.group is None
     shares = plain and bool(((rows == 0) | (rows == 1)).all())
-    centre = _mean(rows, evidence.weight)
+    centre = _mean(rows, design.weight)
     if method == "exact":
         if not shares:
             raise UndefinedMetricError(f"an exact interval is known of shares; {metric.name} is none on these data")
@@ -89,15 +89,15 @@ def _of_mean(metric: Metric[Any], rows: Floats, evidence: Evidence, level: float
         low, high = min(low, centre), max(high, centre)  # at 0 and 1 a rounding may leave the value outside
         return Interval(low=low, high=high, level=level, method="Wilson", units=len(rows))
     influence = rows - centre
-    error = evidence.deviation(influence)
+    error = design.deviation(influence)
     third = third_moment(influence, error) if plain and error > 0 else None
-    low, high = skewed_ends(centre, error, third, evidence, level)
+    low, high = skewed_ends(centre, error, third, design, level)
     least, most = metric.card.range
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
     word = "normal, skewness removed" if third is not None else "normal"
-    word += ", by groups" if evidence.group is not None else ""
-    return Interval(low=low, high=high, level=level, method=word, units=evidence.units)
+    word += ", by groups" if design.group is not None else ""
+    return Interval(low=low, high=high, level=level, method=word, units=design.units)
 
 
 def _mean(rows: Floats, weight: Floats | None) -> float:
@@ -111,12 +111,12 @@ def _drawn(
     recipe: Any,
     view: Forecast,
     choices: Mapping[str, Any],
-    evidence: Evidence,
+    design: SamplingDesign,
     draws: int,
     seed: int,
 ) -> tuple[float, Floats]:
     """The value and those of rows, or groups of rows, that were drawn again."""
-    plan = scheme(view.n_rows, None, evidence.group)
+    plan = scheme(view.n_rows, None, design.group)
 
     def headline(finished: Any) -> float:
         answer = metric.compute(finished, **choices)

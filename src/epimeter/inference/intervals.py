@@ -24,7 +24,7 @@ from epimeter.inference.draws import at_least
 from epimeter.inference.forecasts import forecast_interval
 from epimeter.inference.known import known_interval, refuse_without_value
 from epimeter.inference.resampled_columns import column_interval
-from epimeter.inference.spread import Evidence, evidence_of
+from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between
 from epimeter.parameters import Parameter
@@ -114,7 +114,7 @@ def interval_for(
         parameters, groups = {**parameters, "groups": groups}, None
     view, recipe, rest = metric.prepare(*columns, **parameters)
     how = Request(level, method, draws, seed, threads)
-    return how.of(metric, recipe, recipe.finish(recipe.summarise(view)), view, rest, evidence_of(view, groups))
+    return how.of(metric, recipe, recipe.finish(recipe.summarise(view)), view, rest, design_of(view, groups))
 
 
 class Request:
@@ -130,13 +130,13 @@ class Request:
         finished: Any,
         view: View,
         choices: Mapping[str, Any],
-        evidence: Evidence,
+        design: SamplingDesign,
     ) -> Interval:
         """The interval of a metric on a view; `finished` is the summary it reads."""
-        if evidence.units < 2:
-            raise UndefinedMetricError(f"an interval of {metric.name} needs at least 2 rows; got {evidence.units}")
+        if design.units < 2:
+            raise UndefinedMetricError(f"an interval of {metric.name} needs at least 2 rows; got {design.units}")
         if self.method in ("auto", "asymptotic", "exact"):
-            found = known_interval(metric, recipe, finished, view, choices, evidence, self.level, self.method)
+            found = known_interval(metric, recipe, finished, view, choices, design, self.level, self.method)
             if found is not None:
                 return found
             if self.method != "auto":
@@ -144,13 +144,13 @@ class Request:
                     f"no {self.method} interval is known for {metric.name} on these data; method='basic' draws rows again"
                 )
         statistic = Statistic(metric.name, metric, recipe, choices, None)
-        plan = scheme(view.n_rows, None, evidence.group)
+        plan = scheme(view.n_rows, None, design.group)
         drawn = bootstrapped([view], [statistic], plan, self.draws, self.seed, self.threads)[:, 0, 0]
         kind: Any = "basic" if self.method in ("auto", "bootstrap") else self.method
         value = statistic.of_view(view)
         low, high = ends(value, drawn, self.level, kind, lambda: jackknifed(view, statistic, plan))
         null = None
-        if self.method in ("auto", "bootstrap") and zero_when_calibrated(metric) and evidence.group is None:
+        if self.method in ("auto", "bootstrap") and zero_when_calibrated(metric) and design.group is None:
             null = redrawn(view, [statistic], NULL_DRAWS, self.seed + 1, False, self.threads)[:, 0]
         return resampled_interval(metric, value, low, high, null, self.level, kind, plan.width)
 
@@ -199,7 +199,7 @@ def shared_intervals(
     view: View,
     plan: Sequence[tuple[Metric[Any], Recipe, Mapping[str, Any]]],
     values: Sequence[float],
-    evidence: Evidence,
+    design: SamplingDesign,
     level: float,
     draws: int,
     seed: int,
@@ -209,11 +209,11 @@ def shared_intervals(
     statistics = [Statistic(metric.name, metric, recipe, rest, None) for metric, recipe, rest in plan]
     if not statistics:
         return []
-    how = scheme(view.n_rows, None, evidence.group)
+    how = scheme(view.n_rows, None, design.group)
     drawn = bootstrapped([view], statistics, how, draws, seed, threads, undefined=math.nan)[:, 0]
     judged = [s for s, (metric, _, _) in zip(statistics, plan, strict=True) if zero_when_calibrated(metric)]
     null: dict[str, Floats] = {}
-    if judged and evidence.group is None:
+    if judged and design.group is None:
         made = redrawn(view, judged, NULL_DRAWS, seed + 1, False, threads, undefined=math.nan)
         null = {s.name: made[:, i] for i, s in enumerate(judged) if not np.isnan(made[:, i]).any()}
     found: list[Interval | None] = []

@@ -19,8 +19,16 @@ from epimeter.errors import UndefinedMetricError
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.event_means import level_ends, residual_ends
 from epimeter.inference.ranked import ranked_ends
-from epimeter.inference.spread import Evidence, Spread, clopper_pearson, score_ends, skill_ends, student, sums_ends
 from epimeter.inference.spread import Rows as RowSpread
+from epimeter.inference.spread import (
+    SamplingDesign,
+    Spread,
+    clopper_pearson,
+    score_ends,
+    skill_ends,
+    student,
+    sums_ends,
+)
 from epimeter.results import Interval, Result
 from epimeter.summaries.means import MeanOf
 from epimeter.summaries.recipe import Recipe
@@ -104,7 +112,7 @@ class Case:
     finished: Any
     view: View | None
     choices: Mapping[str, Any]
-    evidence: Evidence
+    design: SamplingDesign
     level: float
     moments: ScoreMoments | None = None
 
@@ -116,19 +124,19 @@ class Case:
     @property
     def independent(self) -> bool:
         """Whether every row is one piece of evidence."""
-        return self.evidence.group is None and not self.evidence.weighted
+        return self.design.group is None and not self.design.weighted
 
     def spread(self) -> Spread | None:
         """How sure the means of the recipe are; None where too little is known."""
         wanted = moments_for(self.metric, self.recipe)
         if wanted is None:
             return None
-        if self.evidence.group is not None:
+        if self.design.group is not None:
             if self.view is None:
                 return None
             given = self.view.read_as(self.recipe.reading)
             scores = np.asarray(self.recipe.score(given, **dict(self.recipe.bound)), np.float64)
-            return RowSpread(scores.reshape(given.n_rows, -1), self.evidence)
+            return RowSpread(scores.reshape(given.n_rows, -1), self.design)
         moments = self.moments
         if moments is None:
             if self.view is None:
@@ -143,13 +151,13 @@ def known_interval(
     finished: Any,
     view: View | None,
     choices: Mapping[str, Any],
-    evidence: Evidence,
+    design: SamplingDesign,
     level: float,
     method: str = "auto",
     moments: ScoreMoments | None = None,
 ) -> Interval | None:
     """The interval that needs no drawing again; None where none is known. Parameters as the attributes of `Case`."""
-    case = Case(metric, recipe, finished, view, choices, evidence, level, moments)
+    case = Case(metric, recipe, finished, view, choices, design, level, moments)
     if method == "exact":
         return _exact(case)
     fact = _fact(metric, recipe)
@@ -162,15 +170,15 @@ def known_interval(
     low = ends[0] if least is None else max(ends[0], min(least, 0.0))
     capped = most is not None and not (isinstance(fact, MeanScore) and not fact.capped)
     high = min(ends[1], most) if capped and most is not None else ends[1]
-    if evidence.group is not None and "groups" not in word:
+    if design.group is not None and "groups" not in word:
         word += ", by groups"
-    return Interval(low=low, high=high, level=level, method=word, units=evidence.units)
+    return Interval(low=low, high=high, level=level, method=word, units=design.units)
 
 
 def _exact(case: Case) -> Interval | None:
     """Clopper and Pearson's interval, where every row scores 0 or 1."""
     view, recipe = case.view, case.recipe
-    if view is None or type(recipe) is not MeanOf or view.weight is not None or case.evidence.group is not None:
+    if view is None or type(recipe) is not MeanOf or view.weight is not None or case.design.group is not None:
         return None
     scores = np.asarray(recipe.score(view, **dict(recipe.bound)), np.float64)
     if not ((scores == 0) | (scores == 1)).all():
@@ -180,7 +188,7 @@ def _exact(case: Case) -> Interval | None:
 
 
 def _inverted(fact: GapNorm | WalkExtent, case: Case) -> tuple[Ends | None, str]:
-    size = error_of(case.metric, case.finished, case.view, case.choices, case.evidence)
+    size = error_of(case.metric, case.finished, case.view, case.choices, case.design)
     if size is None:
         return None, ""
     power = fact.power if isinstance(fact, GapNorm) else 1
@@ -190,7 +198,7 @@ def _inverted(fact: GapNorm | WalkExtent, case: Case) -> tuple[Ends | None, str]
 
 def _mean_score(fact: MeanScore, case: Case) -> tuple[Ends | None, str]:
     spread = case.spread()
-    three = None if spread is None else score_ends(case.finished, case.compute, spread, case.evidence, case.level)
+    three = None if spread is None else score_ends(case.finished, case.compute, spread, case.design, case.level)
     return (None, "") if three is None else (three[:2], three[2])
 
 
@@ -198,30 +206,30 @@ def _smooth_sums(fact: SmoothSums, case: Case) -> tuple[Ends | None, str]:
     spread = case.spread()
     if spread is None:
         return None, ""
-    ends = sums_ends(case.finished, case.compute, spread, case.evidence, case.level, fact.ratio)
+    ends = sums_ends(case.finished, case.compute, spread, case.design, case.level, fact.ratio)
     return ends, "delta method" + (" on the log scale" if fact.ratio else "")
 
 
 def _mean_residual(fact: MeanResidual, case: Case) -> tuple[Ends | None, str]:
-    return residual_ends(case.finished, case.view, case.evidence, case.level), "normal"
+    return residual_ends(case.finished, case.view, case.design, case.level), "normal"
 
 
 def _mean_of_levels(fact: MeanOfLevels, case: Case) -> tuple[Ends | None, str]:
     brier = case.choices.get(fact.score, "brier") == "brier"
-    return level_ends(case.finished, case.view, brier, case.evidence, case.level), "normal"
+    return level_ends(case.finished, case.view, brier, case.design, case.level), "normal"
 
 
 def _ranked(fact: RankedInfluence, case: Case) -> tuple[Ends | None, str]:
     if case.view is None:
         return None, ""
     value, rows = case.compute(case.finished), case.view.read_as(case.recipe.reading)
-    return ranked_ends(fact.influence, value, rows, case.evidence, case.level, fact.logit), "delta method"
+    return ranked_ends(fact.influence, value, rows, case.design, case.level, fact.logit), "delta method"
 
 
 def _skill(fact: SkillScore, case: Case) -> tuple[Ends | None, str]:
     if case.view is None:
         return None, ""
-    return skill_ends(case.view.classes, case.compute(case.finished), case.evidence, case.level), "delta method"
+    return skill_ends(case.view.classes, case.compute(case.finished), case.design, case.level), "delta method"
 
 
 def _own_ends(fact: OwnEnds, case: Case) -> tuple[Ends | None, str]:
@@ -236,7 +244,7 @@ def _own_error(fact: OwnError, case: Case) -> tuple[Ends | None, str]:
         return None, ""
     answer = case.metric.compute(case.finished, **case.choices)
     value = getattr(answer, fact.value)
-    reach = student(case.evidence.n_rows, case.level) * getattr(answer, fact.error)
+    reach = student(case.design.n_rows, case.level) * getattr(answer, fact.error)
     return (value - reach, value + reach), fact.method
 
 

@@ -60,7 +60,7 @@ class Need:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SampleSizes:
     """Rows that make the whole verdict firm, and what each number asks for."""
 
     rows: int | None
@@ -77,7 +77,7 @@ class Plan:
         }
 
 
-def plan(targets: Iterable[Target], *, power: float = 0.9, level: float = 0.95) -> Plan:
+def plan(targets: Iterable[Target], *, power: float = 0.9, level: float = 0.95) -> SampleSizes:
     """The rows with which all intervals lie clear of their limits, together with probability `power`.
 
     Parameters
@@ -98,7 +98,7 @@ def plan(targets: Iterable[Target], *, power: float = 0.9, level: float = 0.95) 
     each = 1 - (1 - power) / len(wanted)
     needs = tuple(_need(target, each, level) for target in wanted)
     rows = None if any(need.rows is None for need in needs) else max(need.rows or 0 for need in needs)
-    return Plan(rows=rows, power=power, level=level, needs=needs)
+    return SampleSizes(rows=rows, power=power, level=level, needs=needs)
 
 
 def _need(target: Target, power: float, level: float) -> Need:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.inference.spread import Evidence, student
+from epimeter.inference.spread import SamplingDesign, student
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -111,16 +111,16 @@ INFLUENCES: Mapping[str, Callable[[_Ranked, float], Floats | None]] = {
 
 
 def ranked_ends(
-    influence_of: str, value: float, view: View, evidence: Evidence, level: float, logit: bool = False
+    influence_of: str, value: float, view: View, design: SamplingDesign, level: float, logit: bool = False
 ) -> tuple[float, float] | None:
     """The ends of an interval; None where the influence is not known on these answers."""
     influence = INFLUENCES[influence_of](_Ranked.of(view), value)
     if influence is None or not np.isfinite(influence).all():
         return None
-    error = evidence.deviation(influence)
+    error = design.deviation(influence)
     if error == 0:
         return None
-    reach = student(evidence.units, level) * error
+    reach = student(design.units, level) * error
     if logit and 0 < value < 1:
         centre, spread = math.log(value / (1 - value)), reach / (value * (1 - value))
         return 1 / (1 + math.exp(min(700.0, spread - centre))), 1 / (1 + math.exp(min(700.0, -spread - centre)))

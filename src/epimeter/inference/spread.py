@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What the rows are worth: weights, and the groups that count as one."""
+class SamplingDesign:
+    """How the rows were sampled, which says what they are worth: weights, and the groups that count as one."""
 
     weight: Floats | None
     group: NDArray[np.int64] | None
@@ -74,17 +74,17 @@ class Evidence:
         return (self.deviation(influence) / alone) ** 2 if alone > 0 else 1.0
 
 
-def evidence_of(view: View | Forecast, groups: Any) -> Evidence:
+def design_of(view: View | Forecast, groups: Any) -> SamplingDesign:
     """What the rows are worth."""
     if groups is None:
-        return Evidence(view.weight, None, view.n_rows)
+        return SamplingDesign(view.weight, None, view.n_rows)
     labels = np.asarray(groups)
     if labels.shape != (view.n_rows,):
         raise InputError(f"groups must have one label per row, {view.n_rows}; got shape {labels.shape}", field="groups")
     number = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
     if number.max() < 1:
         raise UndefinedMetricError("an interval by groups needs at least 2 of them; got 1")
-    return Evidence(view.weight, number, view.n_rows)
+    return SamplingDesign(view.weight, number, view.n_rows)
 
 
 def student(units: int, level: float) -> float:
@@ -100,15 +100,15 @@ class Rows:
 
     scores: Floats
     """One column a score."""
-    evidence: Evidence
+    design: SamplingDesign
 
     def error(self, means: Floats, slopes: Floats) -> tuple[float, float | None]:
         """Standard error of the combination `slopes` of the means; no third moment."""
         rows = self.scores
-        if self.evidence.weight is not None:  # a row without weight says nothing, also at infinity
-            rows = np.where(self.evidence.weight[:, None] > 0, rows, 0.0)
+        if self.design.weight is not None:  # a row without weight says nothing, also at infinity
+            rows = np.where(self.design.weight[:, None] > 0, rows, 0.0)
         influence = rows @ slopes
-        return self.evidence.deviation(influence - _centre(influence, self.evidence)), None
+        return self.design.deviation(influence - _centre(influence, self.design)), None
 
 
 class Spread(Protocol):
@@ -120,37 +120,37 @@ class Spread(Protocol):
 
 
 def score_ends(
-    mean: Mean, compute: Callable[[Any], float], spread: Spread, evidence: Evidence, level: float
+    mean: Mean, compute: Callable[[Any], float], spread: Spread, design: SamplingDesign, level: float
 ) -> tuple[float, float, str] | None:
     """Interval of a metric that is a function of one mean score: that of the mean, its ends mapped."""
-    if mean.plus or mean.minus or evidence.units < 2:
+    if mean.plus or mean.minus or design.units < 2:
         return None
     centre = mean.value
-    plain = not evidence.weighted and evidence.group is None
+    plain = not design.weighted and design.group is None
     if plain and getattr(spread, "zero_or_one", False):
-        low, high = wilson(centre, evidence.units, level)
+        low, high = wilson(centre, design.units, level)
         method = "Wilson"
     else:
         error, third = spread.error(np.array([centre]), np.ones(1))
-        low, high = skewed_ends(centre, error, third, evidence, level)
+        low, high = skewed_ends(centre, error, third, design, level)
         method = "normal, skewness removed" if plain else "normal"
-        method += ", by groups" if evidence.group is not None else ""
+        method += ", by groups" if design.group is not None else ""
     found = sorted(compute(_mean_at(mean, end)) for end in (low, high))
     return found[0], found[1], method
 
 
 def skewed_ends(
-    centre: float, error: float, third: float | None, evidence: Evidence, level: float
+    centre: float, error: float, third: float | None, design: SamplingDesign, level: float
 ) -> tuple[float, float]:
     """Student's interval of a mean; for independent rows with Hall's transformation, which removes skewness.
 
     `third` is the third standardised moment of the rows.
     """
-    reach = student(evidence.units, level)
+    reach = student(design.units, level)
     if third is None or error == 0 or not math.isfinite(third):
         return centre - reach * error, centre + reach * error
     # Hall 1992, JRSS B 54: t is mapped to g(t) = t + a t^2/3 + a^2 t^3/27 + a/6 with a = skewness / sqrt(n).
-    a = third / math.sqrt(evidence.n_rows)
+    a = third / math.sqrt(design.n_rows)
     if abs(a) < 1e-9:
         return centre - reach * error, centre + reach * error
 
@@ -167,7 +167,7 @@ def third_moment(influence: Floats, error: float) -> float:
         return math.fsum(((influence / spread) ** 3).tolist()) / len(influence)
 
 
-def _centre(scores: Floats, worth: Evidence) -> float:
+def _centre(scores: Floats, worth: SamplingDesign) -> float:
     if worth.weight is None:
         return math.fsum(scores.tolist()) / len(scores)
     heavy = worth.weight > 0
@@ -206,13 +206,13 @@ def sums_ends(
     sums: Sums,
     compute: Callable[[Any], float],
     spread: Spread,
-    evidence: Evidence,
+    design: SamplingDesign,
     level: float,
     ratio: bool,
 ) -> tuple[float, float] | None:
     """Interval of a smooth function of several means, by the delta method; of a ratio on the logarithmic scale."""
     means = np.asarray(sums.total.floats() / float(sums.size[0]))
-    if sums.plus.any() or evidence.units < 2:
+    if sums.plus.any() or design.units < 2:
         return None
     value, slopes = compute(_sums_at(sums, means)), []
     for column in range(len(means)):
@@ -224,9 +224,9 @@ def sums_ends(
         return None
     error, third = spread.error(means, np.array(slopes))
     if ratio and value > 0:
-        factor = math.exp(min(student(evidence.units, level) * error / value, 700.0))
+        factor = math.exp(min(student(design.units, level) * error / value, 700.0))
         return value / factor, value * factor
-    return skewed_ends(value, error, third, evidence, level)
+    return skewed_ends(value, error, third, design, level)
 
 
 def _sums_at(sums: Sums, means: Floats) -> Sums:
@@ -235,7 +235,7 @@ def _sums_at(sums: Sums, means: Floats) -> Sums:
     return replace(sums, weight=one, total=total, square=None if sums.square is None else total)
 
 
-def skill_ends(view: Multiclass, value: float, evidence: Evidence, level: float) -> tuple[float, float] | None:
+def skill_ends(view: Multiclass, value: float, design: SamplingDesign, level: float) -> tuple[float, float] | None:
     """Interval of 1 - BS/BS_ref against the class frequencies.
 
     The frequencies minimise the score of a constant forecast, so how they vary does not matter to first order.
@@ -246,21 +246,21 @@ def skill_ends(view: Multiclass, value: float, evidence: Evidence, level: float)
     prob = view.prob.astype(np.float64)
     scored = np.einsum("ij,ij->i", prob, prob) - 2 * view.picked + 1
     reference = float(weight @ constant / weight.sum())
-    if reference <= 0 or evidence.units < 2:
+    if reference <= 0 or design.units < 2:
         return None
     influence = -(scored - (1 - value) * constant) / reference
-    influence = influence - _centre(influence, evidence)
-    error = evidence.deviation(influence)
-    plain = error > 0 and evidence.weight is None and evidence.group is None
-    return skewed_ends(value, error, third_moment(influence, error) if plain else None, evidence, level)
+    influence = influence - _centre(influence, design)
+    error = design.deviation(influence)
+    plain = error > 0 and design.weight is None and design.group is None
+    return skewed_ends(value, error, third_moment(influence, error) if plain else None, design, level)
 
 
 __all__ = [
-    "Evidence",
     "Rows",
+    "SamplingDesign",
     "Spread",
     "clopper_pearson",
-    "evidence_of",
+    "design_of",
     "score_ends",
     "skill_ends",
     "student",

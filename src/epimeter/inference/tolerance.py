@@ -16,7 +16,7 @@ from epimeter.inference.draws import at_least, at_most
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import known_interval, refuse_without_value
-from epimeter.inference.spread import evidence_of
+from epimeter.inference.spread import design_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between
 from epimeter.parameters import Parameter, check
@@ -82,20 +82,20 @@ def tolerance_test(
     if not math.isfinite(tau):
         raise InputError(f"tau must be a finite number; got {tau!r}", field="tau")
     view, recipe, rest = chosen.prepare(y_true, y_prob, **dict(metric_params or {}))
-    evidence = evidence_of(view, groups)
-    if evidence.units < 2:
-        raise UndefinedMetricError(f"tolerance_test needs at least 2 rows; got {evidence.units}")
+    design = design_of(view, groups)
+    if design.units < 2:
+        raise UndefinedMetricError(f"tolerance_test needs at least 2 rows; got {design.units}")
     statistic = Statistic(chosen.name, chosen, recipe, rest, None)
     finished = recipe.finish(recipe.summarise(view))
     value = statistic.of_view(view)
-    size = error_of(chosen, finished, view, rest, evidence)
+    size = error_of(chosen, finished, view, rest, design)
     if size is not None:
         fact = chosen.card.interval
         power = fact.power if isinstance(fact, GapNorm) else 1
         below = float(size.below(np.array([max(tau, 0.0) ** (1 / power)]), size.seen)[0])
         above, within, method = 1 - below, below, "inversion"
     else:
-        known = known_interval(chosen, recipe, finished, view, rest, evidence, 0.6826894921370859)
+        known = known_interval(chosen, recipe, finished, view, rest, design, 0.6826894921370859)
         if known is not None:
             from scipy.special import ndtr
 
@@ -103,7 +103,7 @@ def tolerance_test(
             z = (value - tau) / error if error > 0 else math.copysign(math.inf, value - tau)
             above, within, method = float(ndtr(-z)), float(ndtr(z)), "normal"
         else:
-            plan = scheme(view.n_rows, None, evidence.group)
+            plan = scheme(view.n_rows, None, design.group)
             drawn = bootstrapped([view], [statistic], plan, draws, seed)[:, 0, 0]
             mirrored = 2 * value - tau
             above = (1 + int(at_least(drawn, mirrored).sum())) / (draws + 1)

@@ -16,7 +16,7 @@ from epimeter.passes.ledger import Ledger, SliceTotals
 from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
 from epimeter.passes.selection import Entry
 from epimeter.report.cautions import cautions, damaged, recalibrated, repeated
-from epimeter.report.certainty import Wanted, biased, evidence, surrounded
+from epimeter.report.certainty import Wanted, biased, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.measuring import explained, infinite, measured
@@ -93,11 +93,11 @@ def report(
             entries[name] = entry
         if each is not None:
             each(name)
-    worth, few_groups = evidence(totals, rows, plan.weighted)
+    design, few_groups = sampling_design(totals, rows, plan.weighted)
     if wanted is not None:
         exact = [line for line in lines if line.exact]
         known = surrounded(
-            exact, [entries[line.metric] for line in exact], finished, totals.totals, rows, worth, wanted
+            exact, [entries[line.metric] for line in exact], finished, totals.totals, rows, design, wanted
         )
         with_interval = {line.metric: line for line in known}
         lines = [with_interval.get(line.metric, line) for line in lines]
@@ -125,7 +125,7 @@ def report(
             *infinite(lines),
             *damaged(ledger.skipped),
         ),
-        n_units=worth.units,
+        n_units=design.units,
         bins=_diagram(asked, finished, rows) or table,
         rows=None if rows is None else FigureRows(rows, asked),
         source=source,

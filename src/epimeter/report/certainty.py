@@ -19,7 +19,7 @@ from epimeter.inference.intervals import (
     shared_intervals,
 )
 from epimeter.inference.known import has_population_value, known_interval, moments_for
-from epimeter.inference.spread import Evidence, evidence_of
+from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.passes.ledger import SliceTotals
 from epimeter.passes.selection import Entry
 from epimeter.report.measurement import Measurement
@@ -49,7 +49,7 @@ class Wanted:
             OPTIONS[name].refuse("evaluate", getattr(self, name))
 
 
-def evidence(totals: SliceTotals, rows: View | None, weighted: bool) -> tuple[Evidence, tuple[str, ...]]:
+def sampling_design(totals: SliceTotals, rows: View | None, weighted: bool) -> tuple[SamplingDesign, tuple[str, ...]]:
     """What the rows are worth, and a sentence where the groups cannot be taken for independent units.
 
     `rows` is None where they are gone: then the totals say how much their weights vary, and without moments nothing does.
@@ -57,17 +57,17 @@ def evidence(totals: SliceTotals, rows: View | None, weighted: bool) -> tuple[Ev
     if rows is None:
         moments = next((total for total in totals.totals.values() if isinstance(total, ScoreMoments)), None)
         kish = None if not weighted else 0.0 if moments is None else moments.effective
-        return Evidence(None, None, totals.n_rows, kish=kish), ()
+        return SamplingDesign(None, None, totals.n_rows, kish=kish), ()
     groups = rows.columns.get("groups")
     if groups is None or groups.ndim != 1:
-        return Evidence(rows.weight, None, rows.n_rows), ()
+        return SamplingDesign(rows.weight, None, rows.n_rows), ()
     number = len(np.unique(groups))
     if number < FEW_UNITS:
         sentence = (
             f"{number} group{'s are' if number != 1 else ' is'} too few to be independent units: intervals count rows"
         )
-        return Evidence(rows.weight, None, rows.n_rows), (sentence,)
-    return evidence_of(rows, groups), ()
+        return SamplingDesign(rows.weight, None, rows.n_rows), (sentence,)
+    return design_of(rows, groups), ()
 
 
 def surrounded(
@@ -76,7 +76,7 @@ def surrounded(
     finished: Mapping[Recipe, Any],
     totals: Mapping[Recipe, Any],
     given: View | None,
-    worth: Evidence,
+    design: SamplingDesign,
     wanted: Wanted,
 ) -> list[Measurement]:
     """The measurements with their intervals; one that has no value, or no population value, stays as it is.
@@ -89,20 +89,20 @@ def surrounded(
     if again and given is not None:
         some = [e for e in entries if able.get(e[0].name) is not None and e[0].card.redrawn]
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
-        drawn = shared_intervals(given, some, values, worth, wanted.level, wanted.draws, wanted.seed)
+        drawn = shared_intervals(given, some, values, design, wanted.level, wanted.draws, wanted.seed)
         found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
     for entry in entries:
         name = entry[0].name
         if able.get(name) is not None and (not again or not entry[0].card.redrawn):
-            found[name] = _known(entry, finished, totals, given, worth, wanted.level)
+            found[name] = _known(entry, finished, totals, given, design, wanted.level)
     return [
-        dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], worth))
+        dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], design))
         for m, entry in zip(made, entries, strict=True)
     ]
 
 
 def _why_not(
-    line: Measurement, found: Mapping[str, Interval | None], metric: Metric[Any], worth: Evidence
+    line: Measurement, found: Mapping[str, Interval | None], metric: Metric[Any], design: SamplingDesign
 ) -> str | None:
     """Why a line has no interval, in two words."""
     if found.get(line.metric) is not None:
@@ -113,7 +113,7 @@ def _why_not(
         return "infinite value"
     if metric.card.test is not None and "p_value" in line.fields:
         return "a test"
-    if worth.units < 2:
+    if design.units < 2:
         return "one unit"
     return "none known" if has_population_value(metric) else "no population"
 
@@ -134,12 +134,12 @@ def _known(
     finished: Mapping[Recipe, Any],
     totals: Mapping[Recipe, Any],
     given: View | None,
-    worth: Evidence,
+    design: SamplingDesign,
     level: float,
 ) -> Interval | None:
     metric, recipe, rest = entry
-    if worth.units < 2:
+    if design.units < 2:
         return None
     wanted = moments_for(metric, recipe)
     moments = None if wanted is None else totals.get(wanted)
-    return known_interval(metric, recipe, finished[recipe], given, rest, worth, level, moments=moments)
+    return known_interval(metric, recipe, finished[recipe], given, rest, design, level, moments=moments)

@@ -13,7 +13,7 @@ from epimeter.card import Metric, catalogue, find
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.forecasts import Forecast, Sets, forecast
 from epimeter.inference.forecasts import interval_of_forecast
-from epimeter.inference.spread import Evidence, evidence_of
+from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.report.forecast_curves import forecast_curves
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.forecast_verdict import forecast_verdict
@@ -51,7 +51,7 @@ def evaluate_forecasts(
     sample_weight
         Weights of the rows.
     groups
-        One label a row: rows of one label count as one piece of evidence, and conditional coverage is measured by them.
+        One label a row: rows of one label count as one piece of design, and conditional coverage is measured by them.
     intervals
         How intervals of the metrics are made, as in `epimeter.inference.interval`; None leaves them out.
     interval_level, draws, seed
@@ -76,9 +76,9 @@ def evaluate_forecasts(
     for name in choices:
         if name not in known:
             raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
-    evidence = evidence_of(view, groups)
+    design = design_of(view, groups)
     made, left_out = [], {}
-    how = None if intervals is None or evidence.units < 2 else (intervals, interval_level, draws, seed)
+    how = None if intervals is None or design.units < 2 else (intervals, interval_level, draws, seed)
     for metric in named:
         reason = _obstacle(metric, view)
         if reason is not None:
@@ -86,17 +86,17 @@ def evaluate_forecasts(
                 raise InputError(f"{metric.name} cannot be measured on these data: {reason}", field=metric.name)
             left_out[metric.name] = reason
             continue
-        made.append(_measure(metric, view, choices, evidence, how))
+        made.append(_measure(metric, view, choices, design, how))
     chosen = float(choices.get("level", LEVEL))
     return ForecastReport(
         n_rows=view.n_rows,
-        n_units=evidence.units,
+        n_units=design.units,
         kind=view.kind,
         level=chosen,
         measurements=tuple(made),
         left_out=left_out,
         cautions=_cautions(view, level, made),
-        verdict=forecast_verdict(view, chosen, {m.metric: m for m in made}, evidence.units == view.n_rows),
+        verdict=forecast_verdict(view, chosen, {m.metric: m for m in made}, design.units == view.n_rows),
         curves=forecast_curves(view, chosen),
         source=dict(source or {}),
         version=epimeter.__version__,
@@ -144,7 +144,7 @@ def _measure(
     metric: Metric[Any],
     view: Forecast,
     choices: Mapping[str, Any],
-    evidence: Evidence,
+    design: SamplingDesign,
     how: tuple[str, float, int, int] | None,
 ) -> Measurement:
     recipe: Any
@@ -167,12 +167,12 @@ def _measure(
         if np.isnan(value):
             return Measurement(value=None, undefined=f"{metric.name} has no value on these data", **facts)
         return Measurement(value=value, infinite=_infinite(view), no_interval="infinite value", **facts)
-    found, none = _interval(metric, recipe, view, rest, evidence, how)
+    found, none = _interval(metric, recipe, view, rest, design, how)
     return Measurement(value=value, interval=found, no_interval=none, **facts)
 
 
 def _interval(
-    metric: Metric[Any], recipe: Any, view: Forecast, rest: Mapping[str, Any], evidence: Evidence, how: Any
+    metric: Metric[Any], recipe: Any, view: Forecast, rest: Mapping[str, Any], design: SamplingDesign, how: Any
 ) -> tuple[Interval | None, str | None]:
     if how is None:
         return None, None
@@ -180,9 +180,9 @@ def _interval(
         return None, "a test" if metric.card.test else metric.card.headline_is
     method, level, draws, seed = how
     if "groups" in metric.card.needs:  # its groups are parts that are compared, not repeats of one row
-        evidence = evidence_of(view, None)
+        design = design_of(view, None)
     try:
-        return interval_of_forecast(metric, recipe, view, rest, evidence, level, method, draws, seed), None
+        return interval_of_forecast(metric, recipe, view, rest, design, level, method, draws, seed), None
     except EpimeterError:
         return None, "no interval"
 

@@ -28,7 +28,7 @@ from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import PublicKey, Signer
 from epimeter.trust.log import Log
-from epimeter.trust.registration import Plan, kept
+from epimeter.trust.registration import RegisteredPlan, kept
 from epimeter.trust.registry import Registry, Signers
 from epimeter.trust.renewal import renew
 from epimeter.trust.standing import Reevaluation, Renewal
@@ -198,7 +198,7 @@ class Ledger:
             self.audit.append_beside(enter, self.log_signer, _now())
         return places
 
-    def preregister(self, subject: Subject, plan: Plan) -> str:
+    def preregister(self, subject: Subject, plan: RegisteredPlan) -> str:
         """Sign and log a pre-registration."""
         return self.registry.preregister(subject, plan, self.signers, _now())
 

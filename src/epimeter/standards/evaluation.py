@@ -37,7 +37,7 @@ from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, rec
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import Records
 from epimeter.standards.requirement import Requirement, lacking_sentences, requirements_of
-from epimeter.standards.resampling import Plan, Sorted, Wanted, settled
+from epimeter.standards.resampling import AssessmentPlan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
 
@@ -119,7 +119,7 @@ def evaluate_standards(
         )
     word(strategy, tuple(STANDARD_BINS), "strategy")
     word(interval, get_args(Wanted), "interval")
-    plan = Plan(
+    plan = AssessmentPlan(
         ers_bins=int(number(ers_bins, "bins", 1, math.inf)),
         ers_threshold=number(ers_threshold, "threshold", 0, 1),
         ers_modifier=ers.DOMAINS[ers_domain] if ers_domain else 0,
@@ -223,7 +223,7 @@ def evaluate_standards(
 
 
 def _onto(
-    records: Records, plan: Plan, error: OntoError, flagged: NDArray[np.bool_]
+    records: Records, plan: AssessmentPlan, error: OntoError, flagged: NDArray[np.bool_]
 ) -> tuple[OntoEvaluation | None, str | None]:
     """The evaluation, or why there is none: without unknowns U-Recall is 0/0 and no level can be claimed (C-37)."""
     assert records.unknown is not None
@@ -235,7 +235,7 @@ def _onto(
 
 
 def _liability(
-    records: Records, told: Declaration, onto: OntoEvaluation, plan: Plan, threshold: float, day: str
+    records: Records, told: Declaration, onto: OntoEvaluation, plan: AssessmentPlan, threshold: float, day: str
 ) -> LiabilityReport | None:
     """The report of ONTO 42003, where its inputs are declared."""
     if told.liability is None:
@@ -251,7 +251,7 @@ def _liability(
     )
 
 
-def _unclaimed(plan: Plan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
+def _unclaimed(plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
     """Why a standard's level is not claimed whatever its numbers say, by standard.
 
     Where the data do not meet ERS 3.1 (C-49), and where bins or threshold are not the standard's own (C-53): with one bin
@@ -288,7 +288,7 @@ def flags_of(told: Declaration, due: Sequence[str], passport: bool) -> dict[str,
     }
 
 
-def _beside(ordered: Sorted, onto: OntoEvaluation | None, plan: Plan) -> dict[str, float | None]:
+def _beside(ordered: Sorted, onto: OntoEvaluation | None, plan: AssessmentPlan) -> dict[str, float | None]:
     """What must stand beside the scores because these can be gamed (C-44)."""
     from epimeter.views import Binary
 

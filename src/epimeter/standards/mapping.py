@@ -22,7 +22,7 @@ FRAMEWORKS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence(Result):
+class ClauseEvidence(Result):
     """One clause, what in a report is evidence for it, and which rows of the standards say so."""
 
     framework: str
@@ -33,70 +33,70 @@ class Evidence(Result):
 
 
 MAPPING = (
-    Evidence(
+    ClauseEvidence(
         framework="eu_ai_act",
         clause="Article 9",
         title="Risk management system",
         evidence="ERS and ORS scores with their risk class, repeated measurement",
         source="ERS-7.1-a, 42001-C.1-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="eu_ai_act",
         clause="Article 11",
         title="Technical documentation",
         evidence="epistemic passport",
         source="42001-C.1-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="eu_ai_act",
         clause="Article 13",
         title="Transparency and information to deployers",
         evidence="disclosed certificate or passport with limits and methodology",
         source="ERS-7.1-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="eu_ai_act",
         clause="Article 15",
         title="Accuracy, robustness and cybersecurity",
         evidence="ECE (accuracy of stated confidence), U-Recall (behaviour on unknown inputs)",
         source="ERS-7.1-a, 42001-C.1-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="nist_ai_rmf",
         clause="MEASURE",
         title="Analyse, assess and track AI risks",
         evidence="ECE, U-Recall, ORS with intervals",
         source="ERS-7.2-a, 42001-C.2-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="nist_ai_rmf",
         clause="MANAGE",
         title="Act on measured risks",
         evidence="risk class with its action, level, next evaluation date",
         source="ERS-7.2-a, 42001-C.2-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="nist_ai_rmf",
         clause="GOVERN",
         title="Policies, accountability and oversight",
         evidence="governance tier, conformance statement, audit trail",
         source="ERS-7.2-a, 42001-C.2-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="iso_42001",
         clause="6.1",
         title="Actions to address risks and opportunities",
         evidence="ERS and ORS scores as input to risk assessment",
         source="ERS-7.3-a, 42001-C.3-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="iso_42001",
         clause="8.2",
         title="AI risk assessment",
         evidence="measurements repeated at the intervals of the level and the domain",
         source="ERS-7.3-a",
     ),
-    Evidence(
+    ClauseEvidence(
         framework="iso_42001",
         clause="9.1",
         title="Monitoring, measurement, analysis and evaluation",

@@ -13,7 +13,7 @@ from epimeter.readers.table import Table
 from epimeter.standards import ers, onto42001
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.records import Records
-from epimeter.standards.resampling import Plan
+from epimeter.standards.resampling import AssessmentPlan
 
 
 def domain_of(option: str | None, table: Table) -> str:
@@ -115,7 +115,9 @@ def compared(
     return f"same method as the evaluation of {baseline.get('date') or baseline.get('evaluation', {}).get('date')}"
 
 
-def methodology(plan: Plan, records: Records, threshold: float, reason: str, told: Declaration) -> dict[str, Any]:
+def methodology(
+    plan: AssessmentPlan, records: Records, threshold: float, reason: str, told: Declaration
+) -> dict[str, Any]:
     """Everything that another evaluation must do alike to be comparable."""
     own = records.detected is not None
     return {
@@ -141,7 +143,7 @@ def methodology(plan: Plan, records: Records, threshold: float, reason: str, tol
     }
 
 
-def method_reference(plan: Plan, threshold: float, records: Records) -> str:
+def method_reference(plan: AssessmentPlan, threshold: float, records: Records) -> str:
     """The method in one line, for the statement of conformity."""
     flag = "the column detected" if records.detected is not None else f"confidence < {threshold:g}"
     return (

@@ -17,7 +17,7 @@ from epimeter.standards.assurance import Assurance, assurance
 from epimeter.standards.bands import RISK
 from epimeter.standards.ers import ErsEvaluation
 from epimeter.standards.onto42001 import OntoEvaluation
-from epimeter.standards.resampling import Plan, Sorted, intervals, null_means, share_interval
+from epimeter.standards.resampling import AssessmentPlan, Sorted, intervals, null_means, share_interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ def readings_of(
     error: OntoError | None,
     onto: OntoEvaluation | None,
     undefined: str | None,
-    plan: Plan,
+    plan: AssessmentPlan,
 ) -> tuple[Reading, ...]:
     """Every number with its interval; those that are held against limits with them."""
     n = len(ordered.prob)

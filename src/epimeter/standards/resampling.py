@@ -56,7 +56,7 @@ def settled(wanted: Wanted, n_rows: int) -> How:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class AssessmentPlan:
     """What is measured and how its uncertainty is found."""
 
     ers_bins: int = 10
@@ -177,7 +177,7 @@ def _tables(totals: NDArray[np.int64], bins: int) -> Tables:
     return Tables(made[..., 0], made[..., 1] * 2.0**-22 + made[..., 2] * 2.0**-44)
 
 
-def drawn_metrics(records: Sorted, plan: Plan) -> dict[str, Floats]:
+def drawn_metrics(records: Sorted, plan: AssessmentPlan) -> dict[str, Floats]:
     """The metrics of every replicate, by name."""
     n = len(records.prob)
     drawing, generator = scheme(n, None, None), words(plan.seed)
@@ -210,7 +210,7 @@ def drawn_metrics(records: Sorted, plan: Plan) -> dict[str, Floats]:
     return made
 
 
-def _metrics(records: Sorted, ers: Tables, onto: Tables, plan: Plan) -> dict[str, Floats]:
+def _metrics(records: Sorted, ers: Tables, onto: Tables, plan: AssessmentPlan) -> dict[str, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong, unknown = ers.rows(right=False), onto.rows(unknown=True) + records.silent_unknown.sum()
         recall = np.where(wrong > 0, 100 * ers.rows(right=False, low=True) / wrong, 100.0)
@@ -266,7 +266,7 @@ def _mass_errors(counts: NDArray[np.int32], prob: Floats, right: Floats, bins: i
     return float(ece), float(mce)
 
 
-def _ors(ece: Floats, recall: Floats, plan: Plan) -> Floats:
+def _ors(ece: Floats, recall: Floats, plan: AssessmentPlan) -> Floats:
     w1, w2, w3 = plan.weights
     return 100 * (w1 * np.minimum(ece / 0.3, 1) + w2 * (1 - recall) + w3 * FACTORS[plan.onto_domain])
 
@@ -274,7 +274,7 @@ def _ors(ece: Floats, recall: Floats, plan: Plan) -> Floats:
 RANGES = {"ers.ers_raw": (0.0, 100.0), "onto.ors": (0.0, 100.0)}
 
 
-def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, Interval]:
+def intervals(records: Sorted, values: dict[str, float], plan: AssessmentPlan) -> dict[str, Interval]:
     """An interval for each of these values that has one; names as in `drawn_metrics`."""
     if plan.how == "none":
         return {}
@@ -308,7 +308,7 @@ def intervals(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str
     return made
 
 
-def _worst_gap(records: Sorted, value: float, plan: Plan) -> Interval:
+def _worst_gap(records: Sorted, value: float, plan: AssessmentPlan) -> Interval:
     """The interval of the largest gap: the catalogue's where it has these bins, else that of the worst bin's mean gap.
 
     Drawn again, the worst of several gaps only grows, so that a basic bootstrap's interval can leave out the value itself.
@@ -332,7 +332,7 @@ def _worst_gap(records: Sorted, value: float, plan: Plan) -> Interval:
     return Interval(low=low, high=high, level=plan.level, method=f"{DELTA}, worst bin fixed")
 
 
-def _onto_index(records: Sorted, plan: Plan) -> NDArray[Any]:
+def _onto_index(records: Sorted, plan: AssessmentPlan) -> NDArray[Any]:
     """The bin of ONTO 42001 that each record falls into."""
     if plan.strategy == "equal_mass":
         return mass_index(records.prob, plan.bins)
@@ -346,7 +346,7 @@ def limited(value: float, name: str) -> float:
     return min(high, max(low, value))
 
 
-def _delta(records: Sorted, values: dict[str, float], plan: Plan) -> dict[str, tuple[float, float]]:
+def _delta(records: Sorted, values: dict[str, float], plan: AssessmentPlan) -> dict[str, tuple[float, float]]:
     """Normal intervals from what each record adds to a metric (its influence), bins taken as fixed."""
     gap = records.right - records.prob
     influences: dict[str, Floats] = {}
@@ -394,7 +394,7 @@ def share_interval(hits: float, total: float, level: float) -> Interval | None:
     return Interval(low=low, high=high, level=level, method="exact binomial")
 
 
-def null_means(records: Sorted, plan: Plan) -> dict[str, float]:
+def null_means(records: Sorted, plan: AssessmentPlan) -> dict[str, float]:
     """The ECE that a perfectly calibrated system with these confidences would show on average (C-47)."""
     if plan.how == "none":
         return {}
@@ -411,6 +411,6 @@ def null_means(records: Sorted, plan: Plan) -> dict[str, float]:
     return {"ers.ece": float(drawn[:, 0].mean()), "onto.ece": float(drawn[:, -1].mean())}
 
 
-def _alike(plan: Plan) -> bool:
+def _alike(plan: AssessmentPlan) -> bool:
     """Whether both standards read the same bins."""
     return plan.strategy == "equal_width" and plan.bins == plan.ers_bins

@@ -47,7 +47,7 @@ REGISTRATION_SHAPE: Shape = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RegisteredPlan:
     """What is promised: the level aimed at, where the data will come from, how many at least."""
 
     aim: str
@@ -57,7 +57,7 @@ class Plan:
     """Where the data exist already, without their outcomes being known: their digest."""
 
 
-def registration(identity: str, subject: Subject, plan: Plan, issuer: str, at: datetime) -> dict[str, Any]:
+def registration(identity: str, subject: Subject, plan: RegisteredPlan, issuer: str, at: datetime) -> dict[str, Any]:
     """The document, ready to be signed."""
     document = {
         "registration": {"id": identity, "registered_at": to_moment(at)},

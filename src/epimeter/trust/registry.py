@@ -35,7 +35,14 @@ from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
-from epimeter.trust.registration import Plan, kept, reference, registered_entry, registration, sign_registration
+from epimeter.trust.registration import (
+    RegisteredPlan,
+    kept,
+    reference,
+    registered_entry,
+    registration,
+    sign_registration,
+)
 from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, certified_on, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
@@ -115,7 +122,7 @@ class Registry:
         issuer, log, status = (signing_key(self.folder, role, passphrase, at) for role in ("issuer", "log", "status"))
         return Signers(issuer=issuer, log=log, status=status)
 
-    def preregister(self, subject: Subject, plan: Plan, signers: Signers, at: datetime) -> str:
+    def preregister(self, subject: Subject, plan: RegisteredPlan, signers: Signers, at: datetime) -> str:
         """Sign and log a pre-registration; gives its id."""
         identity = new_id(REGISTRATION, at.year)
         document = registration(identity, subject, plan, self.issuer, at)

@@ -40,7 +40,7 @@ from epimeter.store.moments import now, written
 from epimeter.trust.calendar import certificate_line, to_calendar
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
-from epimeter.trust.registration import Plan
+from epimeter.trust.registration import RegisteredPlan
 from epimeter.trust.statement import to_envelope
 
 area = APIRouter(tags=["registry"])
@@ -75,7 +75,7 @@ def preregister(request: Request, caller: Known, raw: Raw) -> Response:
         system_version=wanted.model_version,
         domain=wanted.domain,
     )
-    plan = Plan(
+    plan = RegisteredPlan(
         aim=wanted.aim,
         data_source=wanted.data_source,
         least_records=wanted.least_records,
