@@ -189,8 +189,9 @@ def refuse(
     count, at = int(bad.sum()), ", ".join(map(str, place))
     verb = "does" if count == 1 else "do"
     first = f"{shown} {at} is" if shown else f"{name}[{at}] ="
+    value = str(values[place]).removesuffix(".0")  # the shortest text of the number, as it was most likely written
     raise InputError(
-        f"{name} {rule}; {count} of {bad.size} {verb} not, the first: {first} {values[place]:.17g}"
+        f"{name} {rule}; {count} of {bad.size} {verb} not, the first: {first} {value}"
         + (f". {remedy}" if remedy else ""),
         field=name,
         row=place[0],

@@ -77,6 +77,15 @@ def test_neighbour_distance_is_to_the_kth_neighbour_of_unit_length():
     assert by_neighbours(rows, known, threshold=0.5, neighbours=5).score.tolist() == pytest.approx(slow.tolist())
 
 
+def test_a_pure_shift_is_seen_by_the_plain_distance_and_not_by_directions():
+    known = RNG.normal(size=(400, 4)) + 10
+    moved = known[:50] * 1.6
+    plain = by_neighbours(moved, known, threshold=4.0, neighbours=5, scaled=False)
+    assert plain.detected.mean() > 0.95 and "scaled" not in plain.method
+    assert by_neighbours(known[:50], known, threshold=4.0, neighbours=5, scaled=False).detected.mean() < 0.05
+    assert by_neighbours(moved, known, threshold=0.3, neighbours=5).detected.mean() < 0.05
+
+
 @pytest.mark.parametrize("mechanism", [by_mahalanobis, by_neighbours])
 def test_reference_data_must_be_others_than_those_judged(mechanism):
     rows = RNG.normal(size=(20, 2))

@@ -198,6 +198,16 @@ def test_a17_an_interrupted_rotation_does_no_harm(registry, first_signers):
     assert registry.signers(SECRET, AT).issuer.public.id != before
 
 
+def test_a_later_checkpoint_vouches_for_what_was_logged_under_a_key_that_was_stolen_since(registry, first_signers):
+    outcome = registry.certify(FOUND, SUBJECT, first_signers, AT)
+    stolen, at = first_signers.log.public.id, AT + timedelta(minutes=1)
+    rotate(registry.folder, "log", SECRET, at)
+    end_key(registry.folder, stolen, "compromised", SECRET, at + timedelta(minutes=1))
+    assert verdict(registry, outcome.certificate) == "NOT_LOGGED"
+    again = registry.certificate(outcome.id)
+    assert again != outcome.certificate and verdict(registry, again) == "VALID"
+
+
 def test_a17_a_compromised_key_signs_no_more_and_proves_nothing_alone(registry, first_signers):
     outcome = registry.certify(FOUND, SUBJECT, first_signers, AT)
     key_id = first_signers.issuer.public.id

@@ -239,7 +239,7 @@ def _refuse_scores(score: Floats, path: Any) -> None:
         row = int(np.argmax(outside))
         raise ReadError(
             f"score must lie in [0, 1]; {int(outside.sum())} of {len(score)} do not, "
-            f"the first: [{row}] of {path} has score {score[row]:.17g}",
+            f"the first: [{row}] of {path} has score {score[row]}",
             field="score",
             row=row,
             count=int(outside.sum()),

@@ -23,11 +23,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from epimeter.errors import InputError, LogError
+from epimeter.errors import InputError, LogError, VerificationError
 from epimeter.standards.schedule import certificate_status
 from epimeter.trust import standing
 from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
+from epimeter.trust.checkpoint import verify_checkpoint
 from epimeter.trust.entries import issued_entry, log_entry, system_digest
 from epimeter.trust.envelope import Envelope, embed, seal
 from epimeter.trust.founding import found_issuer
@@ -87,6 +88,7 @@ class Registry:
         if not rows:
             raise LogError(f"{self.folder}/log.db is a log but no issuer's; its making was interrupted")
         self.issuer, self.list_id = (str(value) for value in rows[0])
+        self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
         if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings'"):
             self.log.beside(_remember)
 
@@ -281,6 +283,7 @@ class Registry:
         if not rows:
             raise LogError(f"no certificate {identity[:40]!r} was issued here")
         document, index, size, before = rows[0]
+        size = self._vouched(size)
         value = load_canonical(document)
         value["transparency"] = {
             "origin": self.log.origin,
@@ -293,6 +296,28 @@ class Registry:
             },
         }
         return canonical_json(value)
+
+    def _vouched(self, size: int) -> int:
+        """The size of the tree whose checkpoint proves an entry: that of its time or, where the key that signed it is
+        compromised, the newest, whose key vouches for all that was logged before.
+        """
+        stat = (self.folder / "trust-root.json").stat()
+        seen = (stat.st_mtime_ns, stat.st_ino)
+        if self._sound is None or self._sound[0] != seen:
+            root = self.root()
+            stolen = any(
+                one.role == "log" and one.revoked is not None and one.revoked.reason == "compromised"
+                for one in root.ring
+            )
+            self._sound = (seen, root if stolen else None)
+        root = self._sound[1]
+        if root is None:
+            return size
+        try:
+            verify_checkpoint(self.log.checkpoint(size), root.log_policy(self.log.origin))
+        except VerificationError:
+            return self.log.size
+        return size
 
     def registration(self, identity: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
         """The log index of a registration, its document, and how a certificate names it."""
