@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of clauses against the package and against the page that lists them."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -110,3 +111,46 @@ def test_what_the_service_answers_is_tested_at_the_service():
             assert any(name.startswith("service/") for name in tests[clause.id]), (
                 f"{clause.id} is tested at no endpoint"
             )
+
+
+ENDPOINT = {"tenant", "nobody", "service", "other", "installation"}
+COMMAND = {"run", "typed", "invoke", "command", "main", "CliRunner"}
+
+
+def reached(path, name):
+    """Every name that a test uses, also through helpers and fixtures of its own file and of the samples beside it."""
+    trees = [ast.parse(path.read_text("utf-8"))]
+    samples = path.parent / "standard_samples.py"
+    trees += [ast.parse(samples.read_text("utf-8"))] if samples.is_file() and samples != path else []
+    bodies = {
+        node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    found, waiting = set(), [name]
+    while waiting:
+        node = bodies.get(waiting.pop())
+        if node is None:
+            continue
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        names |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+        names |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        waiting += names - found
+        found |= names
+    return found
+
+
+def test_the_test_of_a_clause_goes_the_way_of_a_user():
+    """Through an endpoint, a command, or a function that users call and that endpoints and commands call too."""
+    import epimeter
+    import epimeter.metrics
+    import epimeter.standards
+    from epimeter.card import catalogue
+
+    public = {*epimeter.__all__, *epimeter.standards.__all__, *catalogue(), "evaluate_standards", "records", "passport"}
+    library = {place.rpartition(".")[2] for place in LIBRARY} | set(epimeter.standards.unknowns.__all__)
+    public |= library | {"liability_report", "certify", "Registry", "verify", "read", "pdf", "evaluation_schema"}
+    astray = []
+    for clause, tests in TESTS.items():
+        ways = [reached(ROOT / "tests" / one.partition("::")[0], one.partition("::")[2]) for one in tests]
+        if not any(way & (ENDPOINT | COMMAND | public) for way in ways):
+            astray.append((clause, tests))
+    assert not astray, "\n".join(f"{clause}: {tests}" for clause, tests in astray)
