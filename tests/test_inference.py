@@ -572,6 +572,8 @@ def test_several_models_are_ranked_with_how_sure_that_is():
     values = {name: brier_score(Y, prob) for name, prob in (("a", P), ("b", Q), ("c", 1 - P))}
     assert [line["model"] for line in lines] == sorted(values, key=values.get)
     assert sum(line["best_in"] for line in lines) == pytest.approx(1) and lines[-1]["best_in"] == 0
+    assert all(line["ranks"][0] <= line["rank"] <= line["ranks"][1] for line in lines)
+    assert lines[-1]["ranks"][0] > 1
     assert set(lines[-1]["beaten_by"]) == {"a", "b"} and not lines[0]["beaten_by"]
     assert "Ranking by brier_score" in str(made) and json.loads(made.to_json())["ranking"]
     assert "ranking" not in compare(Y, {"a": P, "b": Q}, metrics=("brier_score",), draws=19).facts

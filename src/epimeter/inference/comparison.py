@@ -248,16 +248,22 @@ def compare(
                 method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     made = _judged(rows, level, adjust)
-    return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made))
+    return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made, level))
 
 
 def _ranking(
-    names: Sequence[str], statistics: Sequence[Statistic], views: Sequence[View], drawn: Floats, made: Comparison
+    names: Sequence[str],
+    statistics: Sequence[Statistic],
+    views: Sequence[View],
+    drawn: Floats,
+    made: Comparison,
+    level: float,
 ) -> dict[str, list[dict[str, Any]]]:
     """The models from best to worst by every metric that has a better, and how sure that is.
 
-    `best_in` is the share of replicates in which a model is the best, ties shared; `beaten_by` are the models that are better
-    by an established difference.
+    `ranks` are the first and last rank that a model has in replicates, the rarest on either side aside, so that together they
+    hold it in a share `level` of them; `best_in` is the share in which it is the best, ties shared; `beaten_by` are the models
+    that are better by an established difference.
     """
     ranking = {}
     for s, statistic in enumerate(statistics):
@@ -268,6 +274,8 @@ def _ranking(
         assert again is not None
         best = again == again.min(axis=1, keepdims=True)
         share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        ranks = np.sort(1 + (again[:, None, :] < again[:, :, None]).sum(axis=2), axis=0)
+        beyond = int((1 - level) / 2 * len(ranks))
         lines = []
         for place in np.argsort(badness[0], kind="stable"):
             mine = [d for d in made if d.metric == statistic.name and names[place] in (d.first, d.second)]
@@ -277,6 +285,7 @@ def _ranking(
                     "model": names[place],
                     "value": statistic.of_view(views[place]),
                     "rank": 1 + int((badness[0] < badness[0, place]).sum()),
+                    "ranks": [int(ranks[beyond, place]), int(ranks[-1 - beyond, place])],
                     "best_in": float(share[place]),
                     "beaten_by": beaten,
                 }

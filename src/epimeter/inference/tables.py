@@ -174,14 +174,15 @@ def _ranks(metric: str, lines: list[dict[str, Any]]) -> Section:
             str(line["rank"]),
             line["model"],
             cell_text(line["value"]),
+            "{}-{}".format(*line["ranks"]) if line["ranks"][0] < line["ranks"][1] else str(line["ranks"][0]),
             f"{100 * line['best_in']:.0f} %",
             ", ".join(line["beaten_by"]) or "–",
         )
         for line in lines
     )
     title = f"Ranking by {metric}"
-    columns = ("rank", "model", "value", "best in replicates", "beaten by")
-    return Section(title, (Grid(title, columns, rows, frozenset({0, 2, 3})),))
+    columns = ("rank", "model", "value", "could be", "best in replicates", "beaten by")
+    return Section(title, (Grid(title, columns, rows, frozenset({0, 2, 3, 4})),))
 
 
 def _matrix(metric: str, some: list[Difference]) -> Section:
