@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
-.PHONY: fuzz demo demo-llm test slow endurance lint format clean generate wheels lock changelog
+.PHONY: docs experiments fuzz demo demo-llm test slow endurance lint format clean generate wheels lock changelog
 
 $(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,6 +43,16 @@ lint: $(VENV)/.test
 format: $(VENV)/.test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The site, offline, into build/site; nothing is fetched.
+docs: $(VENV)/.test
+	$(BIN)/python docs/site/build.py build/site
+
+# The page of the ECD experiments again, from stored forecasts; RAW=folder trains the models first (experiments/ecd/README.md).
+experiments: $(VENV)/.test
+	$(if $(RAW),$(BIN)/python experiments/ecd/train.py $(RAW))
+	$(BIN)/epimeter experiment ecd build/experiments/ecd
+	$(BIN)/python experiments/ecd/page.py build/experiments/ecd
 
 generate: $(VENV)/.test
 	$(BIN)/python -m epimeter.generate

@@ -19,6 +19,8 @@ def experiment() -> None:
 
     \b
     epimeter experiment ecd FOLDER     models and maps judged by ECD, ECE and MCE (Sumler et al. 2025)
+    epimeter experiment bias FOLDER    how far every metric is from the truth as rows grow
+    epimeter experiment which -n 2000  which calibration error is nearest to the truth at so many rows
     """
 
 
@@ -66,6 +68,78 @@ def ecd(folder: str, seeds: int, draws: int, data: tuple[str, ...], figures: boo
             save(ecd_figures.reliability(name), place / f"before_after_{name}.svg")
     click.echo(ecd_tables.summary(results))
     click.echo(f"\nwrote results.csv, tables.md{' and figures' if figures else ''} into {folder}", err=True)
+
+
+@experiment.command()
+@click.argument("folder", type=click.Path())
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--size",
+    type=click.Choice(["tiny", "small", "whole"]),
+    default="whole",
+    show_default=True,
+    help="whole: 100 to 10^6 rows, up to 200 samples a cell; small: 100 to 10^4 rows, 25 samples; tiny: to try it.",
+)
+@click.option("--figures/--no-figures", default=True, show_default=True, help="Draw figures, too.")
+@_processes()
+def bias(folder: str, seed: int, size: str, figures: bool, processes: int | None) -> None:
+    """How far is each metric from the truth as rows grow: every metric under twelve truths.
+
+    Written into FOLDER are cells.csv (a row a truth, size and metric), metrics.csv (a row a size and metric, over all truths),
+    a table a family and figures.
+    """
+    from epimeter.draw import save
+    from epimeter.draw.saving import require_matplotlib
+    from epimeter.experiments import bias as study
+    from epimeter.experiments import bias_figures, bias_tables
+
+    if figures:
+        require_matplotlib()
+    sets = {"tiny": study.TINY, "small": study.SMALL, "whole": study.SETS}[size]
+    results = _run(
+        folder, "bias", {"seed": seed, "size": size}, study.cells(seed, sets), study.measured, processes
+    )  # fmt: skip
+    place, table = Path(folder), bias_tables.overall(results)
+    (place / "cells.csv").write_text(bias_tables.as_csv(bias_tables.rows(results)), "utf-8")
+    (place / "metrics.csv").write_text(bias_tables.as_csv(table), "utf-8")
+    for family in study.FAMILIES:
+        (place / f"{family}.md").write_text(bias_tables.markdown(table, family), "utf-8")
+    if figures:
+        save(bias_figures.distances(table), place / "distances.svg")
+        save(bias_figures.biases(results), place / "biases.svg")
+    for n in sets:
+        click.echo(_which(table, n))
+    click.echo(
+        f"\nwrote cells.csv, metrics.csv, a table a family{' and figures' if figures else ''} into {folder}", err=True
+    )
+
+
+@experiment.command()
+@click.option("--rows", "-n", type=click.IntRange(1), required=True, help="How many rows you have.")
+@click.option(
+    "--study", type=click.Path(exists=True, dir_okay=False), help="metrics.csv of a study; without it the stored one."
+)
+def which(rows: int, study: str | None) -> None:
+    """Say which calibration error is nearest to the truth at so many rows, after a study."""
+    import csv
+    from importlib.resources import files
+
+    path = Path(study) if study is not None else files("epimeter") / "data" / "bias_study.csv"
+    table = list(csv.DictReader(path.read_text("utf-8").splitlines()))
+    if not table or "distance" not in table[0]:
+        raise click.UsageError(f"--study must be the metrics.csv of a bias study; {study} is not")
+    click.echo(_which(table, rows))
+
+
+def _which(table: Any, rows: int) -> str:
+    """The nearest five, with how far they are."""
+    from epimeter.experiments.bias_tables import nearest
+
+    size, ranked = nearest(table, rows)
+    plain = next((row for row in ranked if row["metric"] == "ece"), None)
+    named = ", ".join(f"{row['metric']} ({float(row['distance']):.4f})" for row in ranked[:5])
+    beside = f"; ece is off by {float(plain['distance']):.4f}" if plain is not None else ""
+    return f"at {size:,} rows nearest to the true l1 error, root mean square over truths: {named}{beside}"
 
 
 def _run(folder: str, name: str, settings: dict[str, Any], cells: Any, work: Any, processes: int | None) -> Any:

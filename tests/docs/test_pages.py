@@ -1,0 +1,83 @@
+"""Every snippet of every page of the site runs, and the site is built with every link leading somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "site"))
+ELSEWHERE = {"scale.md": "tests/test_scale_doc.py", "service.md": "tests/service/test_service_doc.py"}
+"""Pages whose code is typed in a test of their own, against what they need."""
+
+
+def runnable():
+    from snippets import blocks
+
+    pages = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))]
+    return [page for page in pages if page not in ELSEWHERE and blocks((DOCS / page).read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", runnable())
+def test_every_snippet_of_the_page_runs(page, tmp_path, monkeypatch):
+    from snippets import run
+
+    monkeypatch.setenv("EPIMETER_PASSPHRASE", "correct horse battery staple")
+    names = run((DOCS / page).read_text("utf-8"), tmp_path)
+    for figure in names.get("figures", {}).values():
+        assert figure.get_axes()
+
+
+def test_a_snippet_that_fails_is_a_failure_of_its_page(tmp_path):
+    from snippets import run
+
+    with pytest.raises(AssertionError, match="ended with 2, not 0"):
+        run("```sh\nepimeter evaluate missing.csv\n```\n", tmp_path)
+    with pytest.raises(NameError):
+        run("```python\nnothing_of_that_name\n```\n", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site") / "site"
+    built = subprocess.run([sys.executable, str(DOCS / "site/build.py"), str(out)], capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return out
+
+
+def test_the_site_asks_no_other_host_and_has_its_parts(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 200
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert not re.search(r'(?:src|@import|url\()\s*=?\s*["\']?https?:', text), page
+        assert 'rel="stylesheet" href="http' not in text and text.count("<h1") == 1, page
+    start = (site / "index.html").read_text()
+    for part in ("Start", "Guides", "Gallery", "Field notes", "Reference", "Architecture and decisions"):
+        assert f"<summary>{part}</summary>" in start
+    assert "<math" in (site / "reference/ece.html").read_text()
+    assert (site / "figures/gallery-simplex.svg").stat().st_size > 5_000
+    commands = (site / "reference/commands.html").read_text()
+    assert "epimeter evaluate" in commands and "epimeter keys init" in commands
+    assert "/v1/" in (site / "reference/service.html").read_text()
+
+
+def test_every_metric_and_every_command_is_on_the_site(site):
+    from epimeter.card import catalogue
+    from epimeter.cli import COMMANDS
+
+    assert not [name for name in catalogue() if not (site / f"reference/{name}.html").exists()]
+    commands = (site / "reference/commands.html").read_text()
+    assert not [name for name in COMMANDS if f'id="epimeter-{name}"' not in commands]
+
+
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path):
+    from build import Page, Site
+
+    made = Site.__new__(Site)
+    made.faults, made.pages, made.out = [], {}, tmp_path
+    assert made.link(Page("guides/x.md", ""), "../missing.md") and made.faults == ["docs/guides/x.md: ../missing.md"]
+    assert made.link(Page("guides/x.md", ""), "../trust.md") == "../trust.html"
