@@ -48,7 +48,9 @@ format: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/python docs/site/build.py build/site
 
-# The page of the ECD experiments again, from stored forecasts; RAW=folder trains the models first (experiments/ecd/README.md).
+# The pages of the experiments again: ECD from stored forecasts (RAW=folder trains the models first, experiments/ecd/README.md),
+# and the bias study; SIZE=whole takes hours.
+SIZE ?= small
 experiments: $(VENV)/.test
 	$(if $(RAW),$(BIN)/python experiments/ecd/train.py $(RAW))
 	$(BIN)/epimeter experiment ecd build/experiments/ecd

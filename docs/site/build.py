@@ -131,14 +131,13 @@ class Site:
 
     def fence(self, page: Page, info: str, content: str) -> str:
         if info == "math":
-            lines = [line for line in re.split(r"\n", content.strip()) if line.strip()]
-            return "".join(f'<p class="equation">{equation(line)}</p>' for line in ["".join(lines)])
+            return f'<p class="equation">{equation(" ".join(content.split()))}</p>'
         language, _, rest = info.partition(" ")
         shown = code(language or "text", content)
         if not rest.startswith("figure="):
             return shown
         name = rest.removeprefix("figure=")
-        file, alt = self.figures.drawn(page.path, name, content, page.text)
+        file, alt = self.figures.drawn(page.path, name, page.text)
         return f'{shown}<p><img class="figure" src="{page.up}figures/{file}" alt="{html.escape(alt)}"></p>'
 
     def link(self, page: Page, href: str) -> str:

@@ -55,8 +55,8 @@ def typed(words: list[str], expected: int) -> None:
         raise AssertionError(f"{shlex.join(words)} ended with {code}, not {expected}")
 
 
-def run(text: str, folder: Path, upto: str | None = None) -> dict[str, Any]:
-    """Every block of a page in turn; `upto` stops after the block that draws the figure of that name."""
+def run(text: str, folder: Path) -> dict[str, Any]:
+    """Every block of a page in turn; the names it leaves, and under `figures` what it drew."""
     names: dict[str, Any] = {"__name__": "__page__"}
     with in_folder(folder):
         for language, remark, content in blocks(text):
@@ -67,8 +67,6 @@ def run(text: str, folder: Path, upto: str | None = None) -> dict[str, Any]:
                 exec(compile(content, "page", "exec"), names)
             if remark.startswith("figure="):
                 names.setdefault("figures", {})[remark.removeprefix("figure=")] = names["figure"]
-                if remark == f"figure={upto}":
-                    break
     return names
 
 
@@ -79,11 +77,16 @@ class Figures:
         self.folder = folder
         self.pages: dict[str, dict[str, Any]] = {}
 
-    def drawn(self, path: str, name: str, content: str, text: str) -> tuple[str, str]:
+    def drawn(self, path: str, name: str, text: str) -> tuple[str, str]:
         """The file of a figure and what it shows, in words."""
         if path not in self.pages:
             with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-                self.pages[path] = run(text, Path(folder))["figures"]
+                try:
+                    self.pages[path] = run(text, Path(folder))["figures"]
+                except Exception as fault:
+                    raise AssertionError(
+                        f"the code of docs/{path} does not run: {type(fault).__name__}: {fault}"
+                    ) from fault
         from epimeter import draw
 
         self.folder.mkdir(parents=True, exist_ok=True)

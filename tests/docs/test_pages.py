@@ -15,20 +15,22 @@ ELSEWHERE = {"scale.md": "tests/test_scale_doc.py", "service.md": "tests/service
 
 
 def runnable():
+    """Pages with code and no figure; where there is a figure, the build of the site runs the whole page."""
     from snippets import blocks
 
-    pages = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))]
-    return [page for page in pages if page not in ELSEWHERE and blocks((DOCS / page).read_text("utf-8"))]
+    pages = {path.relative_to(DOCS).as_posix(): blocks(path.read_text("utf-8")) for path in sorted(DOCS.rglob("*.md"))}
+    return [
+        page
+        for page, found in pages.items()
+        if found and page not in ELSEWHERE and not any(remark.startswith("figure=") for _, remark, _ in found)
+    ]
 
 
 @pytest.mark.parametrize("page", runnable())
-def test_every_snippet_of_the_page_runs(page, tmp_path, monkeypatch):
+def test_every_snippet_of_the_page_runs(page, tmp_path):
     from snippets import run
 
-    monkeypatch.setenv("EPIMETER_PASSPHRASE", "correct horse battery staple")
-    names = run((DOCS / page).read_text("utf-8"), tmp_path)
-    for figure in names.get("figures", {}).values():
-        assert figure.get_axes()
+    run((DOCS / page).read_text("utf-8"), tmp_path)
 
 
 def test_a_snippet_that_fails_is_a_failure_of_its_page(tmp_path):

@@ -78,7 +78,7 @@ def ecd(folder: str, seeds: int, draws: int, data: tuple[str, ...], figures: boo
     type=click.Choice(["tiny", "small", "whole"]),
     default="whole",
     show_default=True,
-    help="whole: 100 to 10^6 rows, up to 200 samples a cell; small: 100 to 10^4 rows, 25 samples; tiny: to try it.",
+    help="whole: 100 to 10^6 rows, up to 200 samples a cell; small: 100 and 1,000 rows, 25 samples; tiny: to try it.",
 )
 @click.option("--figures/--no-figures", default=True, show_default=True, help="Draw figures, too.")
 @_processes()

@@ -36,7 +36,7 @@ TRUTHS: dict[str, dict[str, Any]] = {
 }
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 SETS = {100: 200, 1_000: 200, 10_000: 60, 100_000: 15, 1_000_000: 4}
-SMALL = {100: 25, 1_000: 25, 10_000: 3}
+SMALL = {100: 25, 1_000: 25}
 TINY = {100: 3}
 """For tests."""
 FAMILIES = ("point", "bin", "kernel", "curve", "cumulative", "selective")
