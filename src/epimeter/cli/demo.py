@@ -23,7 +23,7 @@ def demo(write: str | None) -> None:
     if write is not None:
         _write(write)
         return
-    from epimeter.cli.evaluate import measured_table
+    from epimeter.cli.measured import measured_table
     from epimeter.readers import read
     from epimeter.report.text import text
 

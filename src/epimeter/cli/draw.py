@@ -11,8 +11,9 @@ import click
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.compare import named_files
-from epimeter.cli.evaluate import _choices, placed
+from epimeter.cli.measured import placed
 from epimeter.cli.outputs import spare
+from epimeter.cli.settings import choices_of
 from epimeter.errors import InputError
 from epimeter.readers import read
 from epimeter.readers.forecast import Choice
@@ -92,7 +93,7 @@ def draw(
             raise click.UsageError("a figure needs a file: -o out.png (or .svg, .pdf); --json prints its data")
         format_of(output)
         require_matplotlib()
-    choices = _choices(bins, binning, settings)
+    choices = choices_of(bins, binning, settings)
     looks: dict[str, Any] = {"title": title, "style": style}
     if curve == "detections":
         made: Any = _detections(truth, files[0], choices)

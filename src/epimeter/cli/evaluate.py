@@ -3,13 +3,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import math
-import operator
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,22 +10,18 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from epimeter.card import catalogue, find
 from epimeter.cli.certainty import Certainty
-from epimeter.cli.columns import column_options, pair
+from epimeter.cli.columns import column_options
 from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
+from epimeter.cli.measured import measured_table
 from epimeter.cli.outputs import asked_form, spare, write
-from epimeter.cli.progress import Progress
+from epimeter.cli.requirements import judge, parsed, verdicts, with_required, with_verdicts
+from epimeter.cli.settings import choices_of
 from epimeter.cli.standards import refuse_without_standard, standard_options
 from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
-from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log
-from epimeter.readers.table import Table
-from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
-
-REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*$")
 
 
 @click.command()
@@ -110,7 +99,7 @@ def evaluate(
         _refuse_for_detections(click.get_current_context())
     certainty = Certainty(**{name: standards[name] for name in ("interval", "level", "draws", "seed")})
     spare(output, file, *more, truth)
-    choices = _choices(bins, binning, settings)
+    choices = choices_of(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None
     form = asked_form(output, as_json)
@@ -124,8 +113,8 @@ def evaluate(
         task = "distribution"
     if task == "distribution":
         forecasts = evaluated_forecasts(file, more, choice, format, names, choices, certainty)
-        write(_with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
-        _judge({None: forecasts}, wanted)
+        write(with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
+        judge({None: forecasts}, wanted)
         return
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
@@ -140,9 +129,7 @@ def evaluate(
         if by:
             raise click.UsageError("--standard judges a whole log; it goes without --by")
         given = Given(**standards, bins=bins)
-        found = evaluated(
-            [file, *more] if logs else file, choice, format, given, _with_required(names, wanted), choices
-        )
+        found = evaluated([file, *more] if logs else file, choice, format, given, with_required(names, wanted), choices)
         report = found.report
         write(rendered(found, form), output)
     elif (logs and by) or (not logs and streams([file, *more], asked)):
@@ -153,21 +140,21 @@ def evaluate(
         reports = measured(
             [file, *more],
             choice,
-            names=_with_required(names, wanted),
+            names=with_required(names, wanted),
             asked=asked,
             choices=choices,
             certainty=certainty,
         )
         write(rendered_slices(reports, form), output)
-        _judge(reports, wanted)
+        judge(reports, wanted)
         return
     else:
         from epimeter.readers import read
 
         table = read([file, *more] if logs else file, columns=choice, format=format)
-        report = measured_table(table, _with_required(names, wanted), choices, certainty)
-        write(_with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
-    _judge({None: report}, wanted)
+        report = measured_table(table, with_required(names, wanted), choices, certainty)
+        write(with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
+    judge({None: report}, wanted)
 
 
 def _refuse_for_detections(context: click.Context) -> None:
@@ -227,145 +214,3 @@ def crossed_rows(
         return measured_table(table.take(label == name), names, choices, certainty)
 
     return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)
-
-
-def _with_required(names: Any, wanted: list[Requirement]) -> Any:
-    """The metrics asked for, and those that a requirement needs."""
-    from epimeter.passes.selection import HEADLINES
-
-    required = [requirement[0] for requirement in wanted]
-    if names is None:
-        return list(dict.fromkeys([*HEADLINES, *required])) if required else None
-    return names if names == "all" else list(dict.fromkeys([*names, *required]))
-
-
-LOG_HEADLINES = ("accuracy", "auroc", "aurc")
-"""What is measured of a log besides."""
-
-
-def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty: Certainty | None = None) -> Report:
-    """Measure a table, and say in a refusal where in the file the fault is."""
-    from epimeter.passes.selection import HEADLINES
-    from epimeter.report import evaluate as measure
-
-    if names is None and table.confidence_source is not None:
-        names = [*HEADLINES, *LOG_HEADLINES]
-    everything = names == "all"  # then the metrics take the time, not the pass over the rows
-    progress = Progress(len(catalogue()), "metrics") if everything else Progress(table.n_rows)
-    try:
-        with placed(table):
-            return measure(
-                table.y_true,
-                table.y_prob,
-                kind=table.kind,
-                metrics=names,
-                sample_weight=table.weight,
-                groups=table.group,
-                features=table.features,
-                source=table.described(),
-                tick=None if everything else progress,
-                each=(lambda _: progress(1)) if everything else None,
-                **(certainty or Certainty()).of_rows(),
-                **choices,
-            )
-    finally:
-        progress.close()
-
-
-@contextmanager
-def placed(table: Table) -> Iterator[None]:
-    """Refusals of a table's rows, with the place in the file they came from."""
-    try:
-        yield
-    except InputError as refusal:
-        if refusal.row is None or refusal.field not in ("y_true", "y_prob", "sample_weight", "features", "groups"):
-            raise
-        where = f"{table.source}, {table.place(refusal.row)}"
-        raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
-
-
-Requirement = tuple[str, str | None, str, float]
-COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-
-
-def parsed(requirement: str) -> Requirement:
-    """A requirement such as ``ece<=0.05`` or ``spiegelhalter_z.p_value>0.01``, its metric known."""
-    match = REQUIREMENT.match(requirement)
-    if match is None:
-        raise click.UsageError(f"--require takes METRIC<=NUMBER, as 'ece<=0.05'; got {requirement!r}")
-    name, part, comparison, number = match.groups()
-    try:
-        limit = float(number)
-    except ValueError:
-        raise click.UsageError(f"--require needs a number; got {number!r}") from None
-    return find(name).name, part, comparison, limit
-
-
-def verdicts(report: Report | ForecastReport, wanted: list[Requirement]) -> list[dict[str, Any]]:
-    """Every requirement held against a report: what was found, and whether it holds."""
-    made = []
-    for name, part, comparison, limit in wanted:
-        told = {
-            "requirement": f"{name}{'.' + part if part else ''}{comparison}{limit:g}",
-            "holds": False,
-            "value": None,
-        }
-        made.append(told)
-        if name in report.left_out:
-            told["reason"] = f"{name} was not measured: {report.left_out[name]}"
-            continue
-        measurement = report[name]
-        ends = (
-            {} if measurement.interval is None else {"low": measurement.interval.low, "high": measurement.interval.high}
-        )
-        parts = {**measurement.fields, **ends}
-        if part is not None and part not in parts:
-            if part in ("low", "high"):
-                told["reason"] = f"{name} has no interval on these data"
-                continue
-            raise click.UsageError(f"{name} has no field {part!r}; it has {', '.join(parts) or 'none'}")
-        value = measurement.value if part is None else parts[part]
-        told["value"] = value
-        told["holds"] = value is not None and COMPARISONS[comparison](value, limit)
-        shown = "not defined" if value is None else f"{value:.6g}"
-        told["reason"] = f"{name}{'.' + part if part else ''} is {shown}, required {comparison} {limit:g}"
-    return made
-
-
-def _judge(reports: Mapping[Any, Report] | Mapping[None, ForecastReport], wanted: list[Requirement]) -> None:
-    """Say which requirements do not hold, and on which slice, and exit with 1."""
-    failed = [
-        told["reason"] if value is None else f"{value}: {told['reason']}"
-        for value, report in (reports.items() if wanted else ())
-        for told in verdicts(report, wanted)
-        if not told["holds"]
-    ]
-    for sentence in failed:
-        click.echo(f"epimeter: {sentence}", err=True)
-    if failed:
-        raise click.exceptions.Exit(1)
-
-
-def _with_verdicts(rendered: str | bytes, form: str, found: list[dict[str, Any]]) -> str | bytes:
-    """A report in JSON with the requirements it was held against; other forms as they are."""
-    if form != "json" or not found:
-        return rendered
-    return json.dumps(json.loads(rendered) | {"requirements": found}, indent=2, allow_nan=False) + "\n"
-
-
-def _choices(bins: int | None, binning: str | None, settings: tuple[str, ...]) -> dict[str, Any]:
-    choices: dict[str, Any] = {
-        name: value for name, value in (("bins", bins), ("binning", binning)) if value is not None
-    }
-    return choices | {name: _value(value) for name, value in (pair(setting, "--set") for setting in settings)}
-
-
-def _value(text: str) -> Any:
-    """A parameter typed on the command line: a number, true/false, none, a list, or a word."""
-    words = {"true": True, "false": False, "none": None, "null": None, "inf": math.inf}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text

@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from epimeter.cli.columns import column_options
-from epimeter.cli.evaluate import placed
+from epimeter.cli.measured import placed
 from epimeter.cli.outputs import asked_form, in_a_folder, row_suffix, spare, write, write_rows
 from epimeter.readers.forecast import Choice
 

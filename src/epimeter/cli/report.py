@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import click
 
-from epimeter.cli.evaluate import _judge, parsed
 from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.requirements import judge, parsed
 
 
 @click.command()
@@ -37,4 +37,4 @@ def report(
     ledger = sums_files(files) if from_sums else merged_files(matching(files))
     found = chosen(reports(ledger), value)
     write(rendered(found, form), output)
-    _judge(found, wanted)
+    judge(found, wanted)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from epimeter.cli.columns import column_options
-from epimeter.cli.evaluate import placed
+from epimeter.cli.measured import placed
 from epimeter.cli.outputs import asked_form, spare, write
 from epimeter.readers.forecast import Choice
 

@@ -116,7 +116,7 @@ def evaluated(
     file: str | list[str], choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
 ) -> Evaluated:
     """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
-    from epimeter.cli.evaluate import measured_table, placed
+    from epimeter.cli.measured import measured_table, placed
     from epimeter.readers import read
     from epimeter.standards.evaluation import evaluate_standards
     from epimeter.standards.method import domain_of

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from epimeter.cli.columns import column_options
-from epimeter.cli.evaluate import _choices
 from epimeter.cli.outputs import spare
 from epimeter.cli.progress import Progress
+from epimeter.cli.settings import choices_of
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
@@ -91,7 +91,7 @@ def summarise(
             row_limit=0,
             skip_damaged=skip_damaged,
             progress=progress,
-            **_choices(bins, None, settings),
+            **choices_of(bins, None, settings),
         )
     finally:
         for bar in bars:
