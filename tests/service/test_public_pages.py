@@ -159,6 +159,45 @@ def test_a_certificate_is_told_in_plain_words(tenant, nobody):
     )
 
 
+def test_a_certificate_is_had_as_a_credential_and_as_paper(nobody, nasty):
+    from epimeter.trust.credential import did_key, verify_proof
+    from epimeter.trust.envelope import Envelope
+    from epimeter.trust.root import pin
+
+    id = nasty["certificate"]["id"]
+    made = nobody.get(f"/certificates/{id}/credential.json")
+    assert made.headers["content-type"] == "application/vc+json"
+    document = made.json()
+    fingerprint = nobody.get("/verify.json").json()["fingerprint"]
+    root = pin(Envelope.from_json(nobody.get("/trust-root.json").content), fingerprint)
+    known = [root.ring.find(name, "issuer") for name in root.ring.keys("issuer")]
+    (key,) = [one for one in known if did_key(one.public) == document["issuer"]["id"]]
+    verify_proof(document, key.public)
+    assert document["credentialSubject"]["certificate"]["certificate"]["id"] == id
+    paper = nobody.get(f"/certificates/{id}/certificate.pdf")
+    assert paper.content.startswith(b"%PDF-") and paper.headers["content-disposition"] == f'inline; filename="{id}.pdf"'
+
+
+def test_the_log_is_searched_by_the_digest_of_an_entry_and_checked_from_an_old_checkpoint(tenant, nobody):
+    held = nobody.get("/log/checkpoint").text
+    issued(tenant, seed=5)
+    digest = nobody.get("/log/entries/1.json").json()["digest"]
+    assert [one["index"] for one in nobody.get("/log.json", params={"q": digest}).json()["entries"]] == [1]
+    facts = nobody.get("/log/check.json", params={"checkpoint": held}).json()
+    assert facts["holds"] is True and facts["kind"] == "consistency"
+    lines = held.splitlines()
+    for text, holds in (
+        (held.replace(lines[1], str(10**9)), False),
+        (held.replace(lines[0], "other.example/log"), None),
+        ("nonsense", None),
+        ("<script>alert(1)</script>", None),
+    ):
+        answer = nobody.get("/log/check", params={"checkpoint": text})
+        assert answer.status_code == 200 and "<script>alert" not in answer.text, text
+        assert nobody.get("/log/check.json", params={"checkpoint": text}).json()["holds"] is holds, text
+    assert nobody.get("/log/check", params={"entry": 10**9}).status_code == 404
+
+
 def test_the_registry_is_searched_by_every_facet(tenant, nobody):
     first, second = issued(tenant, seed=1, domain="legal"), issued(tenant, seed=2, domain="medical", model_id="n")
     name = first["subject"]["organization"]

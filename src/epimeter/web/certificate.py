@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+import msgspec
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import Response
 
-from epimeter.errors import LogError
+from epimeter.documents.paper import pdf
+from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
+from epimeter.errors import LogError, MissingExtraError
 from epimeter.service.acceptance import similar_sentence
+from epimeter.service.access import anybody
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.standards.ers import LEVELS
 from epimeter.store import evaluations, registry
 from epimeter.trust.attesting import attestations
 from epimeter.trust.canonical import load_canonical, to_base64url
+from epimeter.trust.credential import credential
 from epimeter.trust.entries import system_digest
 from epimeter.trust.verify import NOT_PROVEN, ONLY_SUMS
 from epimeter.web import verifying
@@ -46,14 +54,19 @@ MEANINGS = {
 }
 
 
+def _document(request: Request, certificate_id: str) -> bytes:
+    try:
+        data: bytes = request.app.state.ledger.registry.certificate(certificate_id)
+    except LogError:
+        raise Problem("not-found", "no certificate has this id") from None
+    return data
+
+
 @page(area, "/certificates/{certificate_id}", "certificate.html")
 def certificate(request: Request, certificate_id: Id) -> Facts:
     """One certificate."""
     state = request.app.state
-    try:
-        data = state.ledger.registry.certificate(certificate_id)
-    except LogError:
-        raise Problem("not-found", "no certificate has this id") from None
+    data = _document(request, certificate_id)
     document = load_canonical(data)
     standing = state_of(state.ledger, certificate_id)
     with state.store.reading() as db:
@@ -88,6 +101,8 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
         "downloads": {
             "Certificate (JSON)": f"/v1/certificates/{certificate_id}",
             "DSSE envelope": f"/v1/certificates/{certificate_id}.dsse",
+            "Verifiable Credential (W3C)": f"/certificates/{certificate_id}/credential.json",
+            "What it says, as PDF": f"/certificates/{certificate_id}/certificate.pdf",
             "Dates (iCalendar)": f"/v1/certificates/{certificate_id}/calendar.ics",
             "Attestations": f"/v1/certificates/{certificate_id}/attestations",
             "What it is evidence for": f"/mapping/{document['compliance']['mapping'].rpartition(':')[2]}",
@@ -104,6 +119,55 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
         "system": system_digest(document["subject"]),
         "document": document,
     }
+
+
+@area.get("/certificates/{certificate_id}/credential.json", dependencies=[Depends(anybody)])
+def as_credential(request: Request, certificate_id: Id) -> Response:
+    """The certificate as a W3C Verifiable Credential, signed anew by the issuer's key in force."""
+    ledger = request.app.state.ledger
+    document = load_canonical(_document(request, certificate_id))
+    made = credential(document, ledger.signers.issuer, datetime.now(UTC))
+    return Response(msgspec.json.encode(made), media_type="application/vc+json")
+
+
+@area.get("/certificates/{certificate_id}/certificate.pdf", dependencies=[Depends(anybody)])
+async def as_pdf(request: Request, certificate_id: Id) -> Response:
+    """What the page says, for the file: with the status of this moment, and where to look up the next."""
+    facts = await to_thread.run_sync(lambda: certificate(request=request, certificate_id=certificate_id))
+    async with request.app.state.measuring.of("public"):
+        try:
+            data = await to_thread.run_sync(pdf, paper(facts, datetime.now(UTC)))
+        except MissingExtraError as missing:
+            raise Problem("not-acceptable", f"this server makes no PDF: {missing}") from None
+    headers = {"Content-Disposition": f'inline; filename="{facts["id"]}.pdf"'}
+    return Response(data, headers=headers, media_type="application/pdf")
+
+
+def paper(facts: Facts, at: datetime) -> Document:
+    """A certificate's page as a document."""
+    status, head = facts["status"], facts["document"]["certificate"]
+    reason = f" Reason: {status['reason']}." if status["reason"] else ""
+    due = f" The next evaluation is due by {status['next_evaluation']}." if status["next_evaluation"] else ""
+    history = tuple((one["at"][:10], one["words"], one["status"], str(one["log_index"])) for one in facts["history"])
+    return Document(
+        f"{facts['document']['subject']['system_id']}: {head['level']}, {status['word']}",
+        f"Certificate {facts['id']} · looked up {at:%Y-%m-%d %H:%M} UTC at {facts['address']}",
+        (
+            Section("Standing", (Paragraph(f"{status['meaning']}{reason} So since {status['since'][:10]}.{due}"),)),
+            Section("What it says", (Items(tuple(facts["says"])),)),
+            Section("What it does not prove", (Items(tuple(facts["does_not_prove"])),)),
+            Section("History", (Grid("History", ("when", "what", "status", "log entry"), history),)),
+            Section(
+                "Verifying it",
+                (
+                    Paragraph(
+                        "This paper proves nothing by itself. Open the address above, verify the certificate in your browser, "
+                        f"and compare the fingerprint of the trust root with one that you got elsewhere: {facts['fingerprint']}"
+                    ),
+                ),
+            ),
+        ),
+    )
 
 
 def metrics(document: Facts) -> list[Facts]:

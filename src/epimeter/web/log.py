@@ -85,6 +85,7 @@ def entry(request: Request, index: Index) -> Facts:
         "size": size,
         "text": data.decode("utf-8", "replace"),
         "leaf": to_base64(leaf_hash(data)),
+        "digest": f"sha-256:{leaf_hash(data).hex()}",
         "root": to_base64(root),
         "path": [to_base64(one) for one in proof.hashes],
         "proof": proof.to_text(),
@@ -119,8 +120,11 @@ def _places(ledger: Any, sought: str, size: int) -> tuple[list[int], str]:
             rows = connection.execute(
                 "SELECT log_index FROM attempts WHERE system = ? ORDER BY number DESC LIMIT 200", (sought,)
             ).fetchall()
-        found = [int(row[0]) for row in rows]
-        return found, "" if found else "The log has no attempt of a system with this digest."
+            found = [int(row[0]) for row in rows]
+            if not found:
+                query = "SELECT idx FROM nodes WHERE level = 0 AND hash = ? LIMIT 1"
+                found = [int(row[0]) for row in connection.execute(query, (bytes.fromhex(sought[8:]),))]
+        return found, "" if found else "The log has no attempt of a system, and no entry, with this digest."
     try:
         return [event.log_index for event in reversed(ledger.registry.life(sought))], ""
     except LogError:
@@ -131,5 +135,5 @@ def _places(ledger: Any, sought: str, size: int) -> tuple[list[int], str]:
         return [int(row[0])], ""
     return (
         [],
-        "The log is searched by an index, the id of a certificate or pre-registration, or the digest of a system.",
+        "The log is searched by an index, the id of a certificate or pre-registration, or the digest of a system or an entry.",
     )

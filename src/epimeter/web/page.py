@@ -109,9 +109,11 @@ def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
     return _environment.get_template(template).render(**facts, site=site)
 
 
-def shown(request: Request, template: str, facts: Mapping[str, Any], status: int = 200) -> Response:
+def shown(
+    request: Request, template: str, facts: Mapping[str, Any], status: int = 200, policy: str = POLICY
+) -> Response:
     """A page as an answer that nobody keeps."""
-    headers = {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": policy}
     text = render(request, template, facts)
     return Response(text, status, headers=headers, media_type="text/html; charset=utf-8")
 
@@ -137,6 +139,7 @@ def page(
     cache: str = LIVE,
     scopes: tuple[str, ...] | None = None,
     visitors: bool = False,
+    policy: str = POLICY,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: the function gives the facts of a page, which is HTML, or JSON for who asks for it or adds `.json`.
 
@@ -150,7 +153,7 @@ def page(
             private = getattr(request.state, "seen", None) is not None or scopes is not None
             twin_asked = request.url.path.endswith(".json") or "json" in request.headers.get("accept", "")
             if html(request) or not twin_asked:
-                answer = shown(request, template, facts)
+                answer = shown(request, template, facts, policy=policy)
             else:
                 answer = Response(msgspec.json.encode(facts), media_type="application/json")
             vary = "Accept" if entered is anybody else "Accept, Cookie"

@@ -21,6 +21,7 @@ from epimeter.web import (
     evaluation,
     home,
     log,
+    log_check,
     mapping,
     reference,
     registry,
@@ -38,6 +39,7 @@ AREAS = (
     certificate.area,
     system.area,
     log.area,
+    log_check.area,
     mapping.area,
     verifying.area,
     reference.area,
@@ -52,6 +54,7 @@ assets = APIRouter(include_in_schema=False)
 STATIC = {
     "style.css": ("web/static", "text/css; charset=utf-8"),
     "blocks.css": ("documents", "text/css; charset=utf-8"),
+    "log-check.js": ("web/static", "text/javascript; charset=utf-8"),
     "mark.svg": ("web/static", "image/svg+xml"),
 }
 
