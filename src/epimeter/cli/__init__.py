@@ -27,6 +27,7 @@ COMMANDS = {
     "draw": "epimeter.cli.draw",
     "test": "epimeter.cli.test",
     "compare": "epimeter.cli.compare",
+    "judge": "epimeter.cli.judge",
     "slices": "epimeter.cli.slices",
     "gate": "epimeter.cli.gate",
     "recalibrate": "epimeter.cli.recalibrate",
@@ -86,6 +87,7 @@ def epimeter() -> None:
     epimeter passport FILE            the epistemic passport, as JSON or PDF
     epimeter test FILE                is the model calibrated; is its error at most tau
     epimeter compare A B              do models differ, on the same rows or on different ones
+    epimeter judge FILE               accuracy where a judge graded all answers and people some
     epimeter slices FILE              where it says too much or too little: segments of crossed columns
     epimeter gate                     hold predictions against the policy in epimeter.toml, for CI
     epimeter recalibrate FILE         maps from what is stated to what comes true: compare, fit, apply

@@ -5,6 +5,7 @@ from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interva
 from epimeter.inference.comparison import calibration_tests, compare, compare_samples, drawn_null
 from epimeter.inference.consistency import consistency_test
 from epimeter.inference.intervals import interval
+from epimeter.inference.judge import judged_accuracy
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import paired_permutation_test
 from epimeter.inference.planning import Target, plan
@@ -27,6 +28,7 @@ __all__ = [
     "consistency_test",
     "drawn_null",
     "interval",
+    "judged_accuracy",
     "paired_permutation_test",
     "plan",
     "safe_calibration_test",
