@@ -45,6 +45,25 @@ def test_mlflow_keeps_numbers_tags_and_the_report_itself(tmp_path, monkeypatch):
     assert kept == json.loads(json.dumps(report.to_dict()))
     assert "<html" in mlflow.artifacts.load_text(f"{run.info.artifact_uri}/calibration/report.html")
 
+    import pandas
+    from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
+
+    from epimeter.integrations.mlflow_evaluator import CalibrationEvaluator
+
+    _model_evaluation_registry.register(
+        "epimeter", CalibrationEvaluator
+    )  # as the entry point does once it is installed
+    true, prob = columns()
+    frame = pandas.DataFrame({"y": true, "p": prob})
+    asked = {"targets": "y", "predictions": "p", "evaluators": "epimeter", "evaluator_config": {"bins": 15}}
+    with mlflow.start_run() as run:
+        found = mlflow.models.evaluate(data=frame, model_type="calibration", **asked)
+    assert found.metrics["calibration/ece"] == evaluate(true, prob, bins=15)["ece"].value
+    assert "calibration/report.json" in [
+        file.path for file in mlflow.MlflowClient().list_artifacts(run.info.run_id, "calibration")
+    ]
+    assert not CalibrationEvaluator.can_evaluate(model_type="classifier", evaluator_config={})
+
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
