@@ -14,7 +14,7 @@ from typing import Any
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
 from epimeter.errors import InputError
-from epimeter.mlflow import log_report
+from epimeter.integrations.mlflow_runs import log_report
 from epimeter.report import evaluate
 
 
