@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is there a size at which a call becomes slower a row? 25 sizes from 100 to 10^8 rows, beside numpy.sum and scikit-learn.
 
-python -m benchmarks.sizes                 all; writes its section into docs/benchmarks.md
-python -m benchmarks.sizes --most 1e6      up to a million rows
+python -m benchmarks.sizes                              all; writes its section into docs/benchmarks.md
+python -m benchmarks.sizes --most 1e6 --no-page         up to a million rows, printed only
+python -m benchmarks.sizes --most 1e4 --sizes 3 --no-page    a look whether it runs
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ BEGIN, END = "<!-- sizes: begin -->", "<!-- sizes: end -->"
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
-def best(call, budget=0.5, least=3):
-    """The least of several times, in seconds."""
+def best(call, budget=0.4, patience=4.0):
+    """The least of several times, in seconds: three or more, fewer where that takes longer than the patience."""
     found, begun, rounds = float("inf"), time.perf_counter(), 0
-    while rounds < least or time.perf_counter() - begun < budget:
+    while True:
         start = time.perf_counter()
         call()
         found, rounds = min(found, time.perf_counter() - start), rounds + 1
-        if rounds >= least and found > budget:
-            break
-    return found
+        spent = time.perf_counter() - begun
+        if spent > patience or (rounds >= 3 and spent > budget):
+            return found
 
 
 def rows(n, kind):
@@ -53,7 +54,16 @@ def scikit(y, p):
     log_loss(y, p)
 
 
-def line(n, kind):
+def binned_ece():
+    """relplot's error of ten bins, or None where it is not installed."""
+    try:
+        from relplot.metrics import binnedECE
+    except ImportError:
+        return None
+    return binnedECE
+
+
+def line(n, kind, peer):
     y, p, weight = rows(n, kind)
     given = {} if weight is None else {"sample_weight": weight}
     one, report = best(lambda: ece(y, p, **given)), best(lambda: evaluate(y, p, **given))
@@ -66,17 +76,20 @@ def line(n, kind):
         f"{report / n * 1e9:.1f}",
     ]
     cells.append(f"{one / best(lambda: p.sum(), 0.1):.1f}")
-    cells.append(
-        f"{best(lambda: scikit(y, p), 0.2, 2) * 1e3:,.2f}" if 1_000 <= n <= 1_000_000 and kind == "float64" else ""
-    )
+    beside = kind == "float64" and n <= 10_000_000
+    cells.append(f"{best(lambda: peer(p, y), 0.2) * 1e6:,.1f}" if peer and beside else "")
+    cells.append(f"{best(lambda: scikit(y, p), 0.2) * 1e3:,.2f}" if 1_000 <= n <= 1_000_000 and beside else "")
     return "| " + " | ".join(cells) + " |"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--most", type=float, default=1e8)
+    parser.add_argument("--most", type=float, default=1e8, help="rows of the largest size")
+    parser.add_argument("--sizes", type=int, default=25, help="how many sizes from 100 to 10^8")
+    parser.add_argument("--no-page", action="store_true", help="print only")
     given = parser.parse_args()
-    sizes = [int(round(10**power, -2)) for power in np.linspace(2, 8, 25) if 10**power <= given.most * 1.001]
+    sizes = [int(round(10**power, -2)) for power in np.linspace(2, 8, given.sizes) if 10**power <= given.most * 1.001]
+    peer = binned_ece()
     kinds = ("float64", "float32", "exact 0 and 1", "weighted")
     head = [
         BEGIN,
@@ -84,15 +97,17 @@ def main():
         "",
         f"`benchmarks/sizes.py`, {platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; best of several, validation included.",
         "",
-        "| rows | columns | `ece` µs | ns a row | `evaluate` with intervals ms | ns a row | `ece` by `numpy.sum` | scikit-learn¹ ms |",
-        "|---:|---|---:|---:|---:|---:|---:|---:|",
+        "| rows | columns | `ece` µs | ns a row | `evaluate` with intervals ms | ns a row | `ece` by `numpy.sum` | relplot µs | scikit-learn¹ ms |",
+        "|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     body = []
     for n in sizes:
         for kind in kinds if n <= 10_000_000 else kinds[:1]:
-            body.append(line(n, kind))
+            body.append(line(n, kind, peer))
             print(body[-1], flush=True)
     tail = ["", "¹ `calibration_curve`, `brier_score_loss` and `log_loss`.", END]
+    if given.no_page:
+        return
     text = PAGE.read_text()
     section = "\n".join([*head, *body, *tail])
     if BEGIN in text:
