@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.summaries import fixed
+from epimeter.core import accepted, lib, read, write
+from epimeter.summaries.fixed import STEPS, Fixed
 
 Floats = NDArray[np.float64]
 
@@ -64,12 +65,8 @@ def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) ->
     """Totals of weight * value by cell, for values of size up to 1."""
     largest = weight.max(initial=0.0)  # of no rows: a chunk may hold nothing but rows of weight zero
     scale = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
-    share = weight / scale  # a power of two: exact
-    small = (np.abs(share * values) < SMALL) & (weight != 0) & (values != 0)
-    if not small.any():
-        return _level(share, values, index, n_cells, scale)
-    rest = _by_size(values[small], weight[small], index[small], n_cells)
-    return _level(share[~small], values[~small], index[~small], n_cells, scale) + rest
+    total, small = _level(values, weight, index, n_cells, float(scale), SMALL)
+    return total + _by_size(values[small], weight[small], index[small], n_cells) if len(small) else total
 
 
 def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
@@ -81,7 +78,7 @@ def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) 
     while len(power):
         top = power.max()
         some = power > top - 30
-        here = _level(np.ldexp(share[some], power[some] - top), values[some], index[some], n_cells, 1.0)
+        here, _ = _level(values[some], np.ldexp(share[some], power[some] - top), index[some], n_cells, 1.0, 0.0)
         high = np.ldexp(here.high, top)
         # A total too small for a double is the smallest one: it must not pass for nothing.
         high = np.where((high == 0) & (here.high != 0), np.copysign(np.nextafter(0, 1), here.high), high)
@@ -90,15 +87,22 @@ def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) 
     return total
 
 
-def _level(share: Floats, values: Floats, index: NDArray[Any], n_cells: int, scale: float) -> Paired:
-    """Totals of share * value * scale, where every product is 0 or from SMALL / 2 to 1."""
-    product = share * values
-    error = product_error(share, values, product)
-    coarse = fixed.scaled(product)
-    rest = (product - coarse.astype(np.float64) * 2.0**-fixed.STEPS + error) * 2.0**fixed.STEPS
-    high = fixed.binned(product, index, n_cells).floats() * scale
-    low = fixed.binned(rest, index, n_cells).floats() * 2.0**-fixed.STEPS * scale
-    return Paired(*two_sum(high, low))
+def _level(
+    values: Floats, weight: Floats, index: NDArray[Any], n_cells: int, scale: float, least: float
+) -> tuple[Paired, NDArray[np.int64]]:
+    """Totals of weight * value, and the rows left out of them: those whose product, by `scale`, is below `least` and not 0."""
+    n_rows = len(values)
+    table, small = np.zeros((n_cells, 4), np.int64), np.empty(n_rows, np.int64)
+    columns = [np.ascontiguousarray(column, np.float64) for column in (values, weight)]
+    cell = np.ascontiguousarray(index, np.int64)
+    if not n_rows == len(weight) == len(cell):
+        raise ValueError("values, weights and cells of different lengths")
+    given = *map(read, columns), read(cell), n_rows, scale, least
+    number = accepted(lib.epi_weighed_bins(*given, write(table), n_cells, write(small)))
+    units, steps, rest_units, rest_steps = table.T.copy()
+    high = Fixed(units, steps).floats() * scale
+    low = Fixed(rest_units, rest_steps).floats() * 2.0**-STEPS * scale
+    return Paired(*two_sum(high, low)), small[:number]
 
 
 def less_square(factor: Floats, left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> Floats:

@@ -59,11 +59,12 @@ class Staircase:
         prob, true = rows.prob[kept], whole(rows.true[kept])
         if (weight == np.floor(weight)).all():
             weight = weight.astype(np.int64)
-        # Sorted by weight and outcome too: sums of a step are then rounded alike in any order of the rows.
-        order = np.argsort(prob) if weight.dtype.kind == "i" else np.lexsort((true, weight, prob))
-        prob, weight = prob[order], weight[order]
-        seen = weight * true[order]
         starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
+        if weight.dtype.kind == "f" and len(starts) < len(prob):
+            # Equal confidences by weight, then outcome: sums of a step are then rounded alike in any order of the rows.
+            order = np.lexsort((true, weight, prob))
+            weight, true = weight[order], true[order]
+        seen = weight * true
         prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
         return cls(prob, running(weight), running(seen), binning)
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "weighed.h"
+#include "levels.h"
+
+EACH_LEVEL(int64_t, epi_weighed_bins,
+           (const double *, const double *, const int64_t *, int64_t, double, double, int64_t *, int64_t, int64_t *))
+
+int64_t epi_weighed_bins(const double *value, const double *weight, const int64_t *cell, int64_t n, double scale, double least,
+                         int64_t *totals, int64_t cells, int64_t *small) {
+    for (int64_t i = 0; i < n; i++)
+        if (cell[i] < 0 || cell[i] >= cells) return -1;
+    return CHOOSE(epi_weighed_bins)(value, weight, cell, n, scale, least, totals, cells, small);
+}
