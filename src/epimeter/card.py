@@ -403,7 +403,8 @@ def _forecast(y_true: Any, y_prob: Any, weight: Any, extra: Mapping[str, Any], c
 
 def catalogue(family: str | None = None) -> dict[str, Metric[Any]]:
     """Every metric by name, in the order of the catalogue."""
-    _load()
+    for room in ROOMS:
+        _load(room)
     order = get_args(Family)
     entries = sorted(_CATALOGUE.items(), key=lambda entry: order.index(entry[1].card.family))
     return {name: m for name, m in entries if family in (None, m.card.family)}
@@ -414,9 +415,10 @@ def find(name: str) -> Metric[Any]:
 
     An id comes before all other names; another name that two metrics share is refused with both.
     """
-    _load()
-    if name in _CATALOGUE:
-        return _CATALOGUE[name]
+    for room in ROOMS:  # an id is found without what lies to the right of its room
+        _load(room)
+        if name in _CATALOGUE:
+            return _CATALOGUE[name]
     word = folded(name)
     for metric in _CATALOGUE.values():
         if word == folded(metric.name):
@@ -450,11 +452,14 @@ def _other_names() -> dict[str, list[str]]:
     return owners
 
 
+ROOMS = ("metrics", "inference", "recalibration")
+"""Rooms that write cards."""
+
+
 @cache
-def _load() -> None:
-    """Import every room that writes cards, once."""
-    for room in ("metrics", "inference", "recalibration"):
-        importlib.import_module(f"epimeter.{room}")
+def _load(room: str) -> None:
+    """Import a room that writes cards, once."""
+    importlib.import_module(f"epimeter.{room}")
 
 
 __all__ = ["Card", "Metric", "catalogue", "documented", "find", "metric"]

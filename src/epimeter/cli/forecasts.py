@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -11,7 +11,9 @@ from click.core import ParameterSource
 from epimeter.cli.certainty import Certainty
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
-from epimeter.report.forecast_report import ForecastReport
+
+if TYPE_CHECKING:
+    from epimeter.report.forecast_report import ForecastReport
 
 NOT_FOR_FORECASTS = (
     ("forecast", "--kind"),

@@ -7,13 +7,15 @@ import json
 import operator
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from epimeter.card import find
-from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
+
+if TYPE_CHECKING:
+    from epimeter.report.forecast_report import ForecastReport
 
 REQUIREMENT = re.compile(r"^\s*(\w+)(?:\.(\w+))?\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*$")
 Requirement = tuple[str, str | None, str, float]

@@ -8,14 +8,16 @@ import json
 import math
 import re
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epimeter.errors import ReadError
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.outcomes import PARTLY_RIGHT, declines, number
-from epimeter.readers.logs.stated import Stated, speaks_of_confidence, stated
 from epimeter.readers.logs.tokens import above_one, at_answer, sequence_probability
 from epimeter.readers.wording import brief, shown
+
+if TYPE_CHECKING:
+    from epimeter.readers.logs.quantity import Stated
 
 BATCH = 1 << 15
 LONGEST = 500
@@ -80,6 +82,8 @@ class Rows:
 
     def _confidences(self, answer: Answer, run: Run, row: dict[str, Any]) -> None:
         """Every confidence this answer has, under the word of its source."""
+        from epimeter.readers.logs.stated import speaks_of_confidence
+
         for name, value in answer.sources.items():
             row[f"source:{name}"] = value
         text = answer.text
@@ -127,6 +131,10 @@ class Rows:
                 row["option"] = answer.label
 
     def _stated(self, text: str, answer: str | None) -> Stated | None:
+        # The grammar takes longer to compile than a small file to evaluate: it waits for the first text.
+        from epimeter.readers.logs.quantity import Stated
+        from epimeter.readers.logs.stated import stated
+
         if self.pattern is None:
             return stated(text, scale=self.options.scale, words=self.options.words, answer=answer)
         matches = list(self.pattern.finditer(text))
