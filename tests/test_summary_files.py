@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import epimeter
 from epimeter import scan
 from epimeter.cli import main
 from epimeter.errors import InputError, MergeError, ReadError
+from epimeter.passes.ledger import joined
 from epimeter.report.building import reports
 from epimeter.report.scan import summarised
 from epimeter.summaries.travel import to_bytes
@@ -121,6 +123,22 @@ def test_summaries_of_other_recipes_do_not_merge(tmp_path):
         merged_files([tmp_path / "a.epi", tmp_path / "a.epi"])
 
 
+def test_a_copy_under_another_name_is_not_merged(tmp_path, capsys):
+    to_file(summarised(columns(), ["ece"]), tmp_path / "a.epi")
+    shutil.copy(tmp_path / "a.epi", tmp_path / "b.epi")
+    code, _, err = run(capsys, "merge", tmp_path / "a.epi", tmp_path / "b.epi", "-o", tmp_path / "c.epi")
+    assert code == 2 and "b.epi and a.epi hold the same bytes" in err and not (tmp_path / "c.epi").exists()
+
+
+def test_doubling_a_summary_beyond_what_can_be_counted_is_refused_in_a_sentence():
+    whole = summarised(columns(1024), ["ece"])
+    for _ in range(43):
+        whole = joined([whole, whole])
+    assert whole.n_rows == 2**53
+    with pytest.raises(MergeError, match="at most 2\\^53 rows"):
+        joined([whole, whole])
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path):
     with pytest.raises(ReadError, match="it does not begin with EPI2"):
         unpacked(b"PAR1....", "x.epi")
@@ -144,10 +162,9 @@ def test_a_recipe_this_version_does_not_know_is_refused(monkeypatch, tmp_path):
 
 
 def test_a_thousand_summaries_merge(tmp_path):
-    for seed in range(5):
-        to_file(summarised(columns(300, seed)), tmp_path / f"s{seed}.epi")
-    for number in range(5, 1_100):
-        shutil.copy(tmp_path / f"s{number % 5}.epi", tmp_path / f"s{number}.epi")
+    made = [summarised(columns(300, seed)) for seed in range(5)]
+    for number in range(1_100):
+        to_file(replace(made[number % 5], source={"name": f"day {number}"}), tmp_path / f"s{number}.epi")
     merged = merged_files([tmp_path / f"s{number}.epi" for number in range(1_100)])
     assert merged.n_rows == 330_000
     parts = [columns(300, seed) for seed in range(5)]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from epimeter import __version__
 from epimeter.errors import InputError, MergeError, ReadError
 from epimeter.kinds import Kind
-from epimeter.passes.ledger import Ledger, SliceTotals, joined, joined_evidence
+from epimeter.passes.ledger import Ledger, SliceTotals, joined, joined_evidence, refuse_too_many
 from epimeter.passes.plan import Plan, identity
 from epimeter.readers.files import faults_of
 from epimeter.readers.wording import clean, shown
@@ -179,6 +179,7 @@ def _together(bodies: Sequence[Body]) -> Ledger:
         rows, low, high = (stack.value(fact) for fact in facts)
         made = {head.recipes[word]: collapsed(stack.value(shape), n) for word, shape in totals}
         slices[value] = SliceTotals(int(rows.sum()), float(low.min()), float(high.max()), made)
+    refuse_too_many(sum(one.n_rows for one in slices.values()))
     whole = Ledger(
         head.plan,
         slices,
@@ -227,7 +228,7 @@ def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], 
     _refuse_twice(paths)
     whole: Ledger | None = None
     first: Body | None = None
-    digests: list[bytes] = []
+    digests: dict[bytes, str] = {}
     evident = 0
     for start in range(0, len(paths), TOGETHER):
         alike: dict[int, list[Body]] = {}
@@ -237,7 +238,12 @@ def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], 
             if part.head is not first.head:
                 _refuse_other_recipes(first, part)
             alike.setdefault(id(part.head), []).append(part)
-            digests.append(part.digest)
+            if part.digest in digests:
+                raise MergeError(
+                    f"a summary counts once; {part.name} and {digests[part.digest]} hold the same bytes, so one is a copy of the "
+                    "other. Leave one out"
+                )
+            digests[part.digest] = part.name
             evident += "evidence" in part.facts
         some = [_together(bodies) for bodies in alike.values()]
         whole = joined(some if whole is None else [whole, *some])
@@ -245,7 +251,7 @@ def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], 
     if mind is not None and 0 < evident < len(paths):
         mind(f"no evidence for a certificate: only {evident:,} of the {len(paths):,} summaries have some")
     name = whole.source.get("name") if len(paths) == 1 else f"{len(paths):,} summaries"
-    return replace(whole, source=whole.source | {"name": name, "summary": digest_of(digests)})
+    return replace(whole, source=whole.source | {"name": name, "summary": digest_of(list(digests))})
 
 
 def digest_of(digests: Sequence[bytes]) -> str:

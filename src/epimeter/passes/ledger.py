@@ -35,6 +35,9 @@ class Attached(Protocol):
         ...
 
 
+MOST_ROWS = 1 << 53
+"""Rows that the totals of a summary can count."""
+
 @dataclass(frozen=True)
 class SliceTotals:
     """What is kept of the rows of one slice.
@@ -111,6 +114,7 @@ class Ledger:
 def joined(ledgers: Iterable[Ledger]) -> Ledger:
     """The ledger of all."""
     parts = list(ledgers)
+    refuse_too_many(sum(part.n_rows for part in parts))
     filled = [part for part in parts if part.slices]
     first = (filled or parts)[0]
     for part in filled[1:]:
@@ -126,6 +130,15 @@ def joined(ledgers: Iterable[Ledger]) -> Ledger:
         skipped=tuple(dict.fromkeys(note for part in parts for note in part.skipped)),
         evidence=joined_evidence([part.evidence for part in parts]),
     ).settled()
+
+
+def refuse_too_many(n_rows: int) -> None:
+    """Refuse more rows than totals can count: beyond, a double no longer tells one row from two."""
+    if n_rows > MOST_ROWS:
+        raise MergeError(
+            f"a summary can stand for at most 2^53 rows, {MOST_ROWS:,}; these would be {n_rows:,}. Was one merged with "
+            "itself again and again?"
+        )
 
 
 def joined_evidence(parts: Sequence[Attached | None]) -> Attached | None:
