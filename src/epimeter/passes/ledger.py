@@ -38,6 +38,7 @@ class Attached(Protocol):
 MOST_ROWS = 1 << 53
 """Rows that the totals of a summary can count."""
 
+
 @dataclass(frozen=True)
 class SliceTotals:
     """What is kept of the rows of one slice.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers.arrow_claims import claims
 from epimeter.readers.block import SAMPLED, Block, Blocks, Chooser
 from epimeter.readers.files import COPIES, Stream, refuse_beyond_memory
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
@@ -53,6 +54,7 @@ def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
 
         whole = stream.head.startswith(b"ARROW1")
         place = stream.seekable()
+        _refuse_arrow_bomb(place, whole, size is None)
         with pa.OSFile(place) if isinstance(place, str) else pa.PythonFile(place, "r") as file:
             reader = ipc.open_file(file) if whole else ipc.open_stream(file)
             found = (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else iter(reader)
@@ -68,6 +70,21 @@ def arrow(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
                 yield block
             if empty:
                 raise ReadError(f"{stream.source} has columns but no rows")
+
+
+def _refuse_arrow_bomb(place: Any, whole: bool, at_once: bool) -> None:
+    """Refuse batches that claim to unpack to more than memory holds, before the first is unpacked: all of them, or the largest.
+
+    A file is the same messages as a stream, between a mark of eight bytes and a footer.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    with pa.memory_map(place) if isinstance(place, str) else nullcontext(pa.PythonFile(place, "r")) as file:
+        file.seek(8 if whole else 0)
+        sizes = [size for _, size in claims(ipc.MessageReader.open_stream(file))]
+        file.seek(0)
+    refuse_beyond_memory(COPIES * (sum(sizes) if at_once else max(sizes, default=0)))
 
 
 def _counted(parts: Iterator[Any], n_rows: int) -> Iterator[Any]:

@@ -13,7 +13,6 @@
 | predictions   | which reader reads which format                                                |
 | json_rows     | JSON documents and NDJSON into columns; no key twice                           |
 | arrow_tables  | Arrow streams and Parquet into columns                                         |
-| arrow_guard   | what an Arrow stream would unpack to, before it does                           |
 | columns       | columns of predictions, doubted once                                           |
 | kept_rows     | columns kept for a job or a certificate                                        |
 | assessment    | columns into the answer of an evaluation                                       |

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers.arrow_claims import claims
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
-from epimeter.service.arrow_guard import TooMuchError, refuse_bomb
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns, refuse_many, words
 from epimeter.service.problems import Problem
@@ -33,6 +33,23 @@ def from_parquet(body: Body, settings: Settings) -> Columns:
         return _of_table(parquet_table(body, settings, _refuse_names), settings)
 
 
+class TooMuchError(ReadError):
+    """More than the service reads at a time."""
+
+
+def _refuse_bomb(messages: Any, settings: Settings) -> None:
+    """Refuse a stream of more rows, or of more unpacked bytes, than a body may have."""
+    rows = size = 0
+    for more_rows, more_bytes in claims(messages):
+        rows, size = rows + more_rows, size + more_bytes
+        if rows > settings.max_rows:
+            raise TooMuchError(f"a body must have at most {settings.max_rows:,} rows; this one claims {rows:,}")
+        if size > settings.max_unpacked:
+            raise TooMuchError(
+                f"a body must unpack to at most {settings.max_unpacked:,} bytes; this one claims {size:,}"
+            )
+
+
 def stream_table(body: Body, settings: Settings) -> Any:
     """The Arrow table in an IPC stream that does not unpack to more than is allowed."""
     import pyarrow as pa
@@ -40,9 +57,7 @@ def stream_table(body: Body, settings: Settings) -> Any:
 
     with _ArrowFaults("an Arrow IPC stream"):
         raw = body.whole()
-        refuse_bomb(
-            ipc.MessageReader.open_stream(pa.py_buffer(raw)), rows=settings.max_rows, size=settings.max_unpacked
-        )
+        _refuse_bomb(ipc.MessageReader.open_stream(pa.py_buffer(raw)), settings)
         with ipc.open_stream(pa.py_buffer(raw)) as stream:
             return stream.read_all()
 

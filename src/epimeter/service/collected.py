@@ -15,8 +15,7 @@ from epimeter.errors import InputError
 from epimeter.monitor.arriving import EVENTS, Outcomes, Predictions, outcomes, predictions
 from epimeter.monitor.collection import Collection, Taken
 from epimeter.service.access import Caller
-from epimeter.service.arrow_guard import TooMuchError
-from epimeter.service.arrow_tables import parquet_table, stream_table
+from epimeter.service.arrow_tables import TooMuchError, parquet_table, stream_table
 from epimeter.service.bodies import Body, invalid, refuse_repeated_keys
 from epimeter.service.predictions import ARROW, JSON, NDJSON
 from epimeter.service.problems import Problem

@@ -8,8 +8,7 @@ format: same refusals, same digest, same metrics. Column names are fixed; a name
 from __future__ import annotations
 
 from epimeter.errors import ReadError
-from epimeter.service.arrow_guard import TooMuchError
-from epimeter.service.arrow_tables import from_parquet, from_stream
+from epimeter.service.arrow_tables import TooMuchError, from_parquet, from_stream
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns
 from epimeter.service.json_rows import from_document, from_lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an Arrow stream would unpack to, read off its headers before anything is unpacked.
+"""What an Arrow stream or file would unpack to, read off its headers before anything is unpacked.
 
 The buffers of a record batch may be compressed: a few kilobytes may stand for terabytes, and the reader allocates what
 the sender claims. So the headers (flatbuffers, RecordBatch and DictionaryBatch of the Arrow format) are read here first,
@@ -17,25 +17,15 @@ from epimeter.errors import ReadError
 _DICTIONARY, _BATCH = 2, 3
 
 
-def refuse_bomb(messages: Iterator[Any], *, rows: int, size: int) -> None:
-    """Refuse a stream of messages with more rows or more unpacked bytes than allowed."""
-    total_rows = total_bytes = 0
+def claims(messages: Iterator[Any]) -> Iterator[tuple[int, int]]:
+    """Rows and unpacked bytes that each batch of a stream of messages claims, dictionaries too."""
     for message in messages:
         try:
             found = _claims(bytes(message.metadata), message.body)
         except (struct.error, IndexError, ValueError, TypeError):
             raise ReadError("an Arrow stream must have sound headers; this one has not") from None
-        if found is None:
-            continue
-        total_rows, total_bytes = total_rows + found[0], total_bytes + found[1]
-        if total_rows > rows:
-            raise TooMuchError(f"a body must have at most {rows:,} rows; this one claims {total_rows:,}")
-        if total_bytes > size:
-            raise TooMuchError(f"a body must unpack to at most {size:,} bytes; this one claims {total_bytes:,}")
-
-
-class TooMuchError(ReadError):
-    """More than the service reads at a time."""
+        if found is not None:
+            yield found
 
 
 def _claims(header: bytes, body: Any) -> tuple[int, int] | None:
