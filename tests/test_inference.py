@@ -458,7 +458,7 @@ def test_a_report_of_one_row_or_of_undefined_values_has_no_intervals():
         (lambda: interval("ece", [1], [0.3]), "needs at least 2 rows"),
         (lambda: interval("ece", Y, P, groups=[1, 2]), "groups must have one label per row"),
         (lambda: interval("ece", Y, P, groups=np.zeros(len(Y))), "needs at least 2 of them"),
-        (lambda: interval("classwise_ece", Y, P, method="asymptotic"), "no asymptotic interval is known"),
+        (lambda: interval("smece", Y, P, method="asymptotic"), "no asymptotic interval is known"),
         (lambda: interval("brier_score", Y, P, method="exact"), "no exact interval is known"),
         (lambda: interval("ecee", Y, P), "did you mean 'ece'"),
         (lambda: interval("ece", Y, P, bims=3), "did you mean 'bins'"),

@@ -29,12 +29,12 @@ def far(frame: Any, ask: Ask) -> Far:
 
 def _lists(frame: Any) -> frozenset[str]:
     """Columns that hold a list a row: by their Arrow type, or by their first row where the type says nothing."""
-    found = {str(name) for name, kind in frame.dtypes.items() if "list" in str(kind)}
+    lists = {str(name) for name, kind in frame.dtypes.items() if "list" in str(kind)}
     unknown = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
     if unknown:
         head = frame[unknown].head(1, npartitions=-1)
-        found |= {str(name) for name in unknown if len(head) and isinstance(head[name].iloc[0], list | tuple)}
-    return frozenset(found)
+        lists |= {str(name) for name in unknown if len(head) and isinstance(head[name].iloc[0], list | tuple)}
+    return frozenset(lists)
 
 
 def run(frame: Any, columns: ReadColumns, plan: Plan, tick: Callable[[int], None] | None) -> Ledger:

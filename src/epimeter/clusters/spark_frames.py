@@ -47,34 +47,34 @@ def run(frame: Any, columns: ReadColumns, plan: Plan, tick: Callable[[int], None
         chosen = frame.select(*["`" + name.replace("`", "``") + "`" for name in columns.names])
         if plan.wants_rows:
             plan = without_rows_beyond(plan, chosen.count())
-        found = chosen.mapInArrow(Partition(plan, columns), "ledger binary").collect()
+        ledgers = chosen.mapInArrow(Partition(plan, columns), "ledger binary").collect()
     except EpimeterError:
         raise
     except Exception as fault:
-        said = str(fault)
+        message = str(fault)
         if (
             isinstance(fault, OSError)
-            or any(word in said for word in GONE)
+            or any(word in message for word in GONE)
             or "Py4JNetworkError" in type(fault).__name__
         ):
             raise lost("Spark", fault) from None
         raise ReadError(f"{NAME} could not be read ({_cause(fault)})") from None
-    return collected((_opened(row[0]) for row in found), plan, tick)
+    return collected((_opened(row[0]) for row in ledgers), plan, tick)
 
 
 def _cause(fault: Exception) -> str:
     """The first line that says what went wrong, not where."""
     lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
-    told = [line for line in lines if "Exception" in line and "Traceback" not in line]
-    return brief(Exception((told or lines or [type(fault).__name__])[0]))
+    causes = [line for line in lines if "Exception" in line and "Traceback" not in line]
+    return brief(Exception((causes or lines or [type(fault).__name__])[0]))
 
 
 def _opened(data: bytes) -> Ledger:
-    made = pickle.loads(data)
-    if isinstance(made, BaseException):
-        raise made
-    assert isinstance(made, Ledger)
-    return made
+    outcome = pickle.loads(data)
+    if isinstance(outcome, BaseException):
+        raise outcome
+    assert isinstance(outcome, Ledger)
+    return outcome
 
 
 class Partition:
@@ -91,9 +91,9 @@ class Partition:
         context = TaskContext.get()
         number = context.partitionId() if context is not None else 0
         name = f"partition {number} of {NAME}"
-        made: Ledger | EpimeterError
+        outcome: Ledger | EpimeterError
         try:
-            made = part(self.plan, self.columns, name, number * FAR, batches)
+            outcome = part(self.plan, self.columns, name, number * FAR, batches)
         except EpimeterError as refusal:
-            made = refusal
-        yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(made)], pa.binary())], ["ledger"])
+            outcome = refusal
+        yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], pa.binary())], ["ledger"])

@@ -91,11 +91,11 @@ class Sample:
         self.parts, self.held = [(drawn[least], place, rows)], len(least)
 
     def merge(self, other: Sample) -> Sample:
-        made = Sample(self.size, self.seed)
-        made.parts = self.parts + other.parts
-        made.held = self.held + other.held
-        made._thin()
-        return made
+        both = Sample(self.size, self.seed)
+        both.parts = self.parts + other.parts
+        both.held = self.held + other.held
+        both._thin()
+        return both
 
     def view(self) -> View | None:
         """The rows drawn, in the order of the source; None when there were none."""

@@ -67,8 +67,8 @@ def over_view(plan: Plan, rows: View, tick: Callable[[int], None] | None = None)
     first, *others = shared(of_part, rows.n_rows, SHARE if rows.weight is None else CHUNK)
     for other in others:
         first.absorb(other)
-    made = first.ledger()
-    return replace(made, slices={None: replace(made.slices[None], rows=StoredRows([(0, rows)]))})
+    ledger = first.ledger()
+    return replace(ledger, slices={None: replace(ledger.slices[None], rows=StoredRows([(0, rows)]))})
 
 
 def over_batches(
@@ -122,10 +122,10 @@ def over_batches(
             tallies = [future.result() for future in [pool.submit(work) for _ in range(number)]]
     for other in tallies[1:]:
         tallies[0].absorb(other)
-    made = tallies[0].ledger()
+    ledger = tallies[0].ledger()
     if not skipped:
-        return made
-    return replace(made, skipped=tuple(note for _, note in sorted(skipped)))
+        return ledger
+    return replace(ledger, skipped=tuple(note for _, note in sorted(skipped)))
 
 
 class _Queue:

@@ -70,10 +70,10 @@ def wanted(
     """The columns of a pass, found by their names, as the caller says, or by the labels of some rows."""
     roles = detect(names, columns, source, lists, sample)
     further = {FURTHER[name] for name in extra}
-    kept = {role: found for role, found in roles.columns.items() if role in PREDICTION or role in further}
+    needed = {role: names for role, names in roles.columns.items() if role in PREDICTION or role in further}
     if by is not None and by not in names:
         raise ReadError(f"{source} has no column {shown(by)} to slice by; its columns are {listed(names)}", field="by")
-    return ReadColumns(replace(roles, columns=kept), by)
+    return ReadColumns(replace(roles, columns=needed), by)
 
 
 def of_schema(
@@ -85,9 +85,9 @@ def of_schema(
 
 def batch_of(batch: Any, columns: ReadColumns, source: str, first: int, order: int, slices: Any = None) -> Batch:
     """An Arrow batch or table as a batch of a pass; `slices` is the slice of all its rows, unless a column says it."""
-    found = columns.roles.columns
-    if found.keys() == {"confidence", "label"} and columns.roles.positive is None:
-        prob, true = batch.column(found["confidence"][0]), batch.column(found["label"][0])
+    names = columns.roles.columns
+    if names.keys() == {"confidence", "label"} and columns.roles.positive is None:
+        prob, true = batch.column(names["confidence"][0]), batch.column(names["label"][0])
         straight = straight_prob(prob), straight_label(true)
         if straight[0] is not None and straight[1] is not None:
             coded = slices if columns.by is None else sliced(batch.column(columns.by))
@@ -107,13 +107,13 @@ def batch_of(batch: Any, columns: ReadColumns, source: str, first: int, order: i
         n_rows=batch.num_rows,
         rows=range(first, first + batch.num_rows),
     )
-    made = table(block)
+    rows = table(block)
     if columns.by is not None:
         coded = sliced(batch.column(columns.by))
-        if made.n_rows < batch.num_rows:
-            coded = replace(coded, code=coded.code[np.asarray(made.rows, np.int64) - first])
+        if rows.n_rows < batch.num_rows:
+            coded = replace(coded, code=coded.code[np.asarray(rows.rows, np.int64) - first])
         slices = coded
-    return of_table(made, slices, first, order, frozenset(FURTHER))
+    return of_table(rows, slices, first, order, frozenset(FURTHER))
 
 
 def straight_prob(column: Any) -> NDArray[Any] | None:
@@ -133,10 +133,10 @@ def straight_label(column: Any) -> NDArray[np.uint8] | None:
     if kind == "uint8":
         return values(column)
     if kind in ("int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"):
-        found = values(column)
-        if len(found) and (found.min() < 0 or found.max() > 1):
+        labels = values(column)
+        if len(labels) and (labels.min() < 0 or labels.max() > 1):
             return None  # the readers say which row
-        return found.astype(np.uint8)
+        return labels.astype(np.uint8)
     return None
 
 

@@ -26,21 +26,21 @@ from epimeter.sources.paths import Place
 from epimeter.sources.route import Ask, Route
 
 
-def of_files(found: list[Place], name: str, ask: Ask) -> Route:
+def of_files(files: list[Place], name: str, ask: Ask) -> Route:
     """The way to the rows of files; `name` stands for all of them."""
-    by_folder = ask.by is not None and any(ask.by in place.folders for place in found)
-    if by_folder and not all(ask.by in place.folders for place in found):
-        missing = next(place for place in found if ask.by not in place.folders)
+    by_folder = ask.by is not None and any(ask.by in place.folders for place in files)
+    if by_folder and not all(ask.by in place.folders for place in files):
+        missing = next(place for place in files if ask.by not in place.folders)
         raise ReadError(f"every file must lie in a folder {ask.by}=…; {missing.name} does not", field="by")
-    shown_name = found[0].name if len(found) == 1 else f"{name} ({len(found)} files)" if "files" not in name else name
-    if all((ask.format or place.format) == "parquet" for place in found):
-        return _parquet(found, shown_name, ask, by_folder)
-    return _tables(found, shown_name, ask, by_folder)
+    shown_name = files[0].name if len(files) == 1 else f"{name} ({len(files)} files)" if "files" not in name else name
+    if all((ask.format or place.format) == "parquet" for place in files):
+        return _parquet(files, shown_name, ask, by_folder)
+    return _tables(files, shown_name, ask, by_folder)
 
 
-def _parquet(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
+def _parquet(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     opened, skipped, seen = [], [], {}
-    for place in found:
+    for place in files:
         try:
             if place.path not in seen:
                 if os.path.exists(place.path):
@@ -70,7 +70,7 @@ def _parquet(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     return Route(parquet.jobs(opened, columns), columns, name, n_rows, tuple(skipped))
 
 
-def _tables(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
+def _tables(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     """Files that the readers read part by part: CSV, NDJSON, Arrow, npz, JSON."""
     if ask.by is not None and not by_folder and "groups" in ask.extra:
         raise InputError("by= and a metric that needs groups cannot share one pass over text files", field="by")
@@ -83,7 +83,7 @@ def _tables(found: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
 
     def tables() -> Iterator[tuple[Place, Table]]:
         first: Table | None = None
-        for place in found:
+        for place in files:
             try:
                 # A damaged Arrow file may be sound at its beginning: it is read whole before any of it counts.
                 parts: Iterable[Table] = read_batches(place.path, columns=choice, format=ask.format)

@@ -111,22 +111,22 @@ def arrow_of_pandas(frame: Any, columns: ReadColumns, name: str) -> Any:
     from epimeter.readers.frames import column
 
     labels = [str(label) for label in frame.columns]
-    made = {}
+    arrays = {}
     for label in columns.names:
         try:
-            found = column(frame.iloc[:, labels.index(label)], label)
-            made[label] = found if type(found).__module__.startswith("pyarrow") else pa.array(found, from_pandas=True)
+            array = column(frame.iloc[:, labels.index(label)], label)
+            arrays[label] = array if type(array).__module__.startswith("pyarrow") else pa.array(array, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError) as fault:
             raise ReadError(
                 f"{clean(label)} of {name} must hold values of one kind ({brief(fault)})", field=label
             ) from None
-    return pa.table(made)
+    return pa.table(arrays)
 
 
 def _stated(columns: ReadColumns) -> Choice:
     """The roles that were found, as a caller would say them."""
     return Choice(
-        {role: ",".join(found) for role, found in columns.roles.columns.items()},
+        {role: ",".join(names) for role, names in columns.roles.columns.items()},
         columns.roles.kind,
         columns.roles.positive,
         columns.roles.class_names,

@@ -84,11 +84,11 @@ class faults:
 def columns_of(files: Sequence[File], columns: Choice, by: str | None, extra: frozenset[str]) -> ReadColumns:
     """The columns of a pass over several files, which must agree in them."""
     first = files[0]
-    found = of_schema(first.schema, first.name, columns, by, extra, partial(_first_cells, first))
+    read = of_schema(first.schema, first.name, columns, by, extra, partial(_first_cells, first))
     for file in files[1:]:
         if file.schema.equals(first.schema):
             continue
-        for name in found.names:
+        for name in read.names:
             place = file.schema.get_field_index(name)
             if place < 0:
                 raise ReadError(
@@ -102,7 +102,7 @@ def columns_of(files: Sequence[File], columns: Choice, by: str | None, extra: fr
                     f"and {there} in {file.name}",
                     field=name,
                 )
-    return found
+    return read
 
 
 def _first_cells(file: File, name: str) -> list[Any]:

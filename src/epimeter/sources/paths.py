@@ -48,18 +48,18 @@ def several(source: str | os.PathLike[str]) -> bool:
 
 def places(sources: Iterable[str | os.PathLike[str]]) -> list[Place]:
     """The files of paths, patterns and folders, in order."""
-    found = [place for source in sources for place in _places(os.fsdecode(source))]
-    if len({place.path for place in found}) > 1:
-        found = _told_apart(found)
-    keys = {key for place in found for key in place.folders}
+    files = [place for source in sources for place in _places(os.fsdecode(source))]
+    if len({place.path for place in files}) > 1:
+        files = _told_apart(files)
+    keys = {key for place in files for key in place.folders}
     for key in keys:
-        values = [place.folders.get(key) for place in found]
+        values = [place.folders.get(key) for place in files]
         if all(value is None or _whole(value) for value in values):  # a folder year=2026 is a number, as Arrow reads it
-            found = [
+            files = [
                 Place(p.path, p.name, {k: int(v) if k == key and v is not None else v for k, v in p.folders.items()})
-                for p in found
+                for p in files
             ]
-    return found
+    return files
 
 
 def matching(patterns: Iterable[str]) -> list[str]:
@@ -85,37 +85,37 @@ def _places(path: str) -> list[Place]:
 
 
 def _folder(root: str) -> list[Place]:
-    found = []
+    inside = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(files):
             path = os.path.join(folder, name)
             if not name.startswith((".", "_")) and suffix_of(name) in SUFFIXES:
-                found.append(Place(path, clean(os.path.relpath(path, root)), _folders(os.path.relpath(path, root))))
-    if not found:
+                inside.append(Place(path, clean(os.path.relpath(path, root)), _folders(os.path.relpath(path, root))))
+    if not inside:
         raise ReadError(
             f"{shown(root)} holds no file of a known format ({', '.join(sorted(SUFFIXES))})", field="source"
         )
-    return sorted(found, key=lambda place: place.path)
+    return sorted(inside, key=lambda place: place.path)
 
 
 def _folders(path: str) -> dict[str, Any]:
     """The key=value names on the way to a file."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in os.path.normpath(path).split(os.sep)[:-1]:
         key, sign, value = part.partition("=")
         if sign and key:
-            said[unquote(key)] = None if value == NO_VALUE else unquote(value)
-    return said
+            values[unquote(key)] = None if value == NO_VALUE else unquote(value)
+    return values
 
 
 def _short(path: str) -> str:
     return "standard input" if path == "-" else clean(os.path.basename(path) or path)
 
 
-def _told_apart(found: list[Place]) -> list[Place]:
+def _told_apart(files: list[Place]) -> list[Place]:
     """Files of one name get their whole path in messages."""
     paths: dict[str, set[str]] = {}
-    for place in found:
+    for place in files:
         paths.setdefault(place.name, set()).add(place.path)
-    return [Place(p.path, p.path if len(paths[p.name]) > 1 else p.name, p.folders) for p in found]
+    return [Place(p.path, p.path if len(paths[p.name]) > 1 else p.name, p.folders) for p in files]

@@ -59,8 +59,8 @@ class Groups:
         )  # remembered with the cells: several errors read the same points
         if share not in known:
             known[share] = cls._of(cells, share)
-        found: Groups = known[share]
-        return found
+        groups: Groups = known[share]
+        return groups
 
     @classmethod
     def _of(cls, cells: CellTotals, share: tuple[float, float]) -> Groups:
@@ -92,5 +92,5 @@ class Groups:
         rows.append(cells.size[pure].astype(np.float64))
         prob = np.concatenate(points)
         order = np.argsort(prob, kind="stable")
-        made = [np.concatenate(column)[order] for column in (residuals, spreads, sizes, rows)]
-        return cls(prob[order], made[0], made[1], made[2], made[3], cells.n_rows)
+        columns = [np.concatenate(column)[order] for column in (residuals, spreads, sizes, rows)]
+        return cls(prob[order], columns[0], columns[1], columns[2], columns[3], cells.n_rows)
