@@ -242,6 +242,20 @@ def _reasons(table: Any) -> str:
     return ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
 
 
+def _uneven_epochs(table: Any) -> list[str]:
+    """A sentence where the epochs do not hold the same questions."""
+    asked = set(zip(*(table.column(name).to_pylist() for name in ("run", "question", "epoch")), strict=True))
+    epochs = {(run, epoch) for run, _, epoch in asked}
+    questions = {(run, question) for run, question, _ in asked}
+    a_run = Counter(run for run, _ in epochs)
+    whole = sum(a_run[run] for run, _ in questions)
+    if len(asked) == whole:
+        return []
+    full = Counter((run, question) for run, question, _ in asked)
+    count = sum(full[run, question] == a_run[run] for run, question in questions)
+    return [f"the epochs hold different questions: {count:,} of {len(questions):,} questions are in all of them"]
+
+
 def _notes(
     table: Any, rows: Rows, runs: list[Run], name: str, confidence: Any, correct: Any, options: LogOptions
 ) -> list[str]:
@@ -254,6 +268,7 @@ def _notes(
             f"{total:,} answers to {questions:,} questions: answers to one question are not independent, and "
             f"intervals count questions"
         )
+    notes += _uneven_epochs(table)
     reasons = _reasons(table)
     if reasons:
         treated = {"unknown": "have no outcome", "wrong": "count as wrong", "leave-out": "are left out"}[

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from epimeter.errors import ReadError
-from epimeter.readers.files import BOM, Stream
+from epimeter.readers.files import BOM, Stream, content
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 
 Reader = Callable[[Stream, Run, LogOptions], Iterator[Answer]]
@@ -147,7 +147,7 @@ def recognised(stream: Stream) -> Format | None:
         return LIGHTEVAL if _is_details(stream) else None
     text = head.removeprefix(BOM).lstrip()
     if text[:1] not in (b"{", b"["):
-        return None
+        return _nothing_known(stream)
     found = paths(text.decode("utf-8", "replace"))
     for keys, why in SUMMARIES:
         if keys <= found and not any(alternative <= found for format in FORMATS for alternative in format.keys):
@@ -155,7 +155,15 @@ def recognised(stream: Stream) -> Format | None:
     for format in FORMATS:
         if any(alternative <= found for alternative in format.keys):
             return format
-    return None
+    return _nothing_known(stream)
+
+
+def _nothing_known(stream: Stream) -> None:
+    """None, for a table may stand there; refused where the name says that it is a log."""
+    if stream.named.lower().endswith(".eval"):
+        raise ReadError(
+            f"{stream.source} must be an inspect log, as its name says; it holds {content(stream.head)}", field="source"
+        )
 
 
 def paths(text: str) -> set[Path]:

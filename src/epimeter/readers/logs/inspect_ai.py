@@ -6,6 +6,7 @@ Layout after inspect-ai 0.3: `header.json` or, while a run goes on, `_journal/st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,6 +149,15 @@ def _about(head: dict[str, Any], run: Run) -> None:
         run.note("the log is marked as invalidated")
 
 
+def _is_cancelled(error: Any) -> bool:
+    """Whether a sample broke off because its run was stopped, and not by a fault of its own."""
+    said = error.get("message") if isinstance(error, dict) else error
+    return (
+        isinstance(said, str)
+        and re.match(r"(?:asyncio\.|anyio\.)?(?:Cancelled\w*|KeyboardInterrupt)\b", said) is not None
+    )
+
+
 def _scores(sample: Sample) -> dict[str, Any]:
     scores = sample.scores if isinstance(sample.scores, dict) else {}
     if not scores and isinstance(sample.score, dict):  # one score, as older versions wrote it
@@ -168,6 +178,8 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
         time=sample.completed_at or sample.started_at,
         options=labels(len(sample.choices)) if isinstance(sample.choices, list) and sample.choices else None,
     )
+    if made.options and len({str(option) for option in sample.choices}) < len(sample.choices):
+        run.note("some questions have options of equal text: which of them was meant only the letter tells")
     target = sample.target
     made.expected = (
         target
@@ -183,7 +195,7 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
         made.label = made.options.index(made.expected)
     _output(sample, made)
     if sample.error is not None:
-        made.why = "error"
+        made.why = "cancelled" if _is_cancelled(sample.error) else "error"
         return made
     if not score:
         made.why = "limit" if sample.limit is not None else "not scored"
