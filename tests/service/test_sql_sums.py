@@ -119,6 +119,21 @@ def test_a_result_that_is_none_is_refused_in_one_sentence(spoil, sentence):
         reports(from_sums([spoil(lines[0]), *lines[1:]], "sums"))
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b'epimeter_sums,"x\n1,"2"3'),
+        ("a.json", b'{"a":'),
+        ("a.csv", b"\x89PNG\r\n\xff"),
+        ("a.parquet", b"PAR"),
+    ],
+)
+def test_a_file_that_is_no_result_is_refused_in_one_sentence(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ReadError, match="cannot be read as the result of a query"):
+        sums_files([str(tmp_path / name)])
+
+
 def test_rows_that_are_no_forecasts_are_counted_not_summed():
     frame = rows(1000)
     frame.loc[:2, "said"] = [1.5, float("nan"), 1e300]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,9 +48,9 @@ def sums_files(paths: Sequence[str]) -> Ledger:
 def _lines(path: Path) -> list[dict[str, Any]]:
     try:
         if path.suffix == ".parquet":
-            import pyarrow.parquet
+            from pyarrow import parquet
 
-            found: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+            found: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
             return found
         text = path.read_text(encoding="utf-8-sig")
         if text.lstrip()[:1] in ("[", "{"):
@@ -61,8 +62,8 @@ def _lines(path: Path) -> list[dict[str, Any]]:
             if all(isinstance(line, dict) for line in made):
                 return list(made)
             raise ValueError("lines that are no objects")
-        return list(csv.DictReader(text.splitlines(), strict=True))
-    except (ValueError, csv.Error, pyarrow.ArrowInvalid) as fault:
+        return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except (ValueError, csv.Error) as fault:
         raise ReadError(f"{path} cannot be read as the result of a query ({str(fault).splitlines()[0]:.80})") from None
 
 
