@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
+from epimeter.core.threads import SHARE, shared
 from epimeter.errors import InputError
 from epimeter.metrics.curve.levels import TOP_LABEL, clipped, filled, logistic, logit, points
 from epimeter.metrics.curve.logistic import Space, fitted_beta, fitted_line, log_likelihood
@@ -123,20 +124,25 @@ def derivatives(score: Floats, weight: Floats | None, cold: float) -> Derivative
     """Mean log loss at 1/T = cold and its first two derivatives; exact sums, so that no order of rows matters."""
     columns = np.empty((3, len(score)))
     step = max(1, BLOCK // score.shape[1])
-    for at in range(0, len(score), step):
-        part = score[at : at + step]
-        chance = cold * part
-        top = chance.max(axis=1)
-        chance -= top[:, None]
-        np.exp(chance, out=chance)
-        total = chance.sum(axis=1)
-        # The mean first: a square of differences loses no digits where all scores are large.
-        mean = np.einsum("ij,ij->i", chance, part) / total
-        away = part - mean[:, None]
-        away *= away
-        columns[0, at : at + step] = np.log(total) + top
-        columns[1, at : at + step] = mean
-        columns[2, at : at + step] = np.einsum("ij,ij->i", chance, away) / total
+
+    def of_part(rows: slice) -> None:
+        for at in range(rows.start, rows.stop, step):
+            block = slice(at, min(at + step, rows.stop))
+            part = score[block]
+            chance = cold * part
+            top = chance.max(axis=1)
+            chance -= top[:, None]
+            np.exp(chance, out=chance)
+            total = chance.sum(axis=1)
+            # The mean first: a square of differences loses no digits where all scores are large.
+            mean = np.einsum("ij,ij->i", chance, part) / total
+            away = part - mean[:, None]
+            away *= away
+            columns[0, block] = np.log(total) + top
+            columns[1, block] = mean
+            columns[2, block] = np.einsum("ij,ij->i", chance, away) / total
+
+    shared(of_part, len(score), max(1, SHARE // score.shape[1]))
     if weight is None:
         return tuple(float(fixed.total(column).floats()) / len(score) for column in columns)  # type: ignore[return-value]
     mass = math.fsum(weight)
