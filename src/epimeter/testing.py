@@ -101,6 +101,12 @@ def forecast_samples(seed: int = 0) -> list[Sample]:
         ),
         Sample("ensemble", tied, None, {"members": members, "groups": groups}),
         Sample("interval", true, None, {"lower": mean - std, "upper": mean + std, "groups": groups}),
+        Sample(
+            "state",
+            np.column_stack([true, tied]),
+            None,
+            {"mean": np.column_stack([mean, mean]), "std": np.column_stack([std, std]), "groups": groups},
+        ),
         Sample("set", rng.integers(0, 4, n), None, {"sets": sets, "groups": groups}),
         Sample("one row", true[:1], None, {"mean": mean[:1], "std": std[:1], "groups": groups[:1]}),
     ]
@@ -171,7 +177,7 @@ def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
         return
     here = attempt(metric, sample)
     # Sorted by outcome is the worst order for whatever cuts rows of one confidence apart.
-    by_outcome = np.argsort(sample.y_true, kind="stable")
+    by_outcome = np.argsort(sample.y_true.reshape(len(sample.y_true), -1)[:, 0], kind="stable")
     shuffled = np.random.Generator(np.random.PCG64(1)).permutation(len(sample.y_true))
     for order in (shuffled, by_outcome, by_outcome[::-1]):
         assert_same(here, attempt(metric, sample.take(order)), "rows in another order")

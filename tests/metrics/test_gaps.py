@@ -14,17 +14,19 @@ def test_the_error_of_a_gaussian_state_is_tested_by_chi_squared():
     rng = np.random.default_rng(2)
     covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
     state = rng.multivariate_normal([0, 0], covariance, 200)
-    found = metrics.nees_test(state, np.zeros((200, 2)), variance=covariance)
+    found = metrics.nees_test(state, mean=np.zeros((200, 2)), variance=covariance)
     total = 200 * metrics.ecd_gaussian(state, np.zeros((200, 2)), variance=covariance).nees
     assert found.p_value == pytest.approx(2 * min(stats.chi2.cdf(total, 400), stats.chi2.sf(total, 400)))
     assert found.lower < found.nees < found.upper and found.reject is False
-    bold = metrics.nees_test(1.5 * state, np.zeros((200, 2)), variance=covariance)
+    bold = metrics.nees_test(1.5 * state, mean=np.zeros((200, 2)), variance=covariance)
     assert bold.reject is True and bold.p_value_overconfident < 1e-6 and bold.nees > bold.upper
 
 
 def test_a_calibrated_state_is_rejected_as_often_as_the_level_says():
     rng = np.random.default_rng(4)
-    rejected = sum(metrics.nees_test(rng.normal(size=30), np.zeros(30)).reject for _ in range(1000))
+    rejected = sum(
+        metrics.nees_test(rng.normal(size=30), mean=np.zeros(30), std=np.ones(30)).reject for _ in range(1000)
+    )
     assert 30 <= rejected <= 72
 
 

@@ -62,6 +62,25 @@ def test_a_file_of_each_kind_is_known_by_its_columns_and_reported_in_every_form(
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_gaussian_states_are_read_with_deviations_variances_or_covariances(run, tmp_path):
+    rng = np.random.default_rng(6)
+    covariance = np.array([[2.0, 0.6], [0.6, 1.0]])
+    state = rng.multivariate_normal([0, 0], covariance, 300)
+    frame = pd.DataFrame({"y_0": state[:, 0], "y_1": state[:, 1], "mean_0": 0.0, "mean_1": 0.0})
+    frame.assign(cov_0_0=2.0, cov_0_1=0.6, cov_1_1=1.0).to_csv(tmp_path / "whole.csv", index=False)
+    frame.assign(std_0=0.8, std_1=0.6).to_csv(tmp_path / "bold.csv", index=False)
+    told = run("evaluate", tmp_path / "whole.csv", "--draws", "99")
+    assert "Errors are as large as the stated covariance says" in told and "nees_test" in told
+    nees = json.loads(run("evaluate", tmp_path / "whole.csv", "--json", "--draws", "99"))["measurements"]
+    value = next(m["value"] for m in nees if m["metric"] == "nees_test")
+    assert value == pytest.approx(np.mean(np.einsum("ij,jk,ik->i", state, np.linalg.inv(covariance), state)))
+    assert "larger than the stated covariance says" in run("evaluate", tmp_path / "bold.csv", "--draws", "99")
+    frame.assign(cov_0_0=1.0, cov_0_1=2.0, cov_1_1=1.0).to_csv(tmp_path / "bad.csv", index=False)
+    assert "must be positive definite" in run("evaluate", tmp_path / "bad.csv", code=2)
+    frame.assign(std_0=1.0, std_2=1.0).to_csv(tmp_path / "gap.csv", index=False)
+    assert "numbered from 0 without a gap" in run("evaluate", tmp_path / "gap.csv", code=2)
+
+
 def test_python_and_the_command_give_the_same_numbers(run, tmp_path, frames):
     frame = frames["normal"]
     frame.to_json(tmp_path / "rows.ndjson", orient="records", lines=True, double_precision=15)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts of a number or of a set: validated rows, as `views` are for probabilities.
 
-A row states a mean and a deviation, quantiles, the members of an ensemble, an interval, or a set of labels, beside what came
-true. The kinds differ in what can be read off them: an interval of a level can be read off all but sets, the
-probability that the truth would be smaller off a normal law alone, its rank off quantiles and ensembles too.
+A row states a mean and a deviation (of several numbers: means and a covariance), quantiles, the members of an ensemble, an
+interval, or a set of labels, beside what came true. The kinds differ in what can be read off them: an interval of a level can
+be read off all that forecast one number, the probability that the truth would be smaller off a normal law alone, its rank off
+quantiles and ensembles too.
 """
 
 from epimeter.forecasts.columns import COLUMNS, forecast
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
 from epimeter.forecasts.row import KINDS, WORDING, Forecast, ForecastKind
 from epimeter.forecasts.sets import Sets
+from epimeter.forecasts.states import States
 
 __all__ = [
     "COLUMNS",
@@ -22,5 +24,6 @@ __all__ = [
     "Normal",
     "Quantiles",
     "Sets",
+    "States",
     "forecast",
 ]

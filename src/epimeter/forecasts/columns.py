@@ -14,6 +14,7 @@ from epimeter.errors import InputError
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
 from epimeter.forecasts.row import Floats, Forecast
 from epimeter.forecasts.sets import Sets, read_sets
+from epimeter.forecasts.states import States, read_states
 from epimeter.views import weights
 
 COLUMNS = ("mean", "std", "variance", "quantiles", "levels", "members", "lower", "upper", "sets")
@@ -35,8 +36,9 @@ def forecast(y_true: Any, *, sample_weight: Any = None, **given: Any) -> Forecas
     sample_weight
         Non-negative weights, not all zero.
     given
-        ``mean`` with ``std`` or ``variance``; ``quantiles``, a mapping from level to column or a matrix beside ``levels``;
-        ``members``, one column a member; ``lower`` and ``upper``; ``sets``. Further columns, such as ``groups``.
+        ``mean`` with ``std`` or ``variance`` (of a state: a matrix of means, and deviations, variances or covariances);
+        ``quantiles``, a mapping from level to column or a matrix beside ``levels``; ``members``, one column a member; ``lower``
+        and ``upper``; ``sets``. Further columns, such as ``groups``.
     """
     stated = {name: given.pop(name) for name in COLUMNS if given.get(name) is not None}
     further = {name: values for name, values in given.items() if values is not None}
@@ -48,6 +50,11 @@ def forecast(y_true: Any, *, sample_weight: Any = None, **given: Any) -> Forecas
         if len(size) and not size.any():
             raise InputError("sets must not all be empty; no row holds any label", field="sets")
         return Sets(label, covered=covered, size=size, **shared)
+    shape: tuple[int, ...] = np.shape(stated["mean"]) if "mean" in stated else ()
+    if kind == "normal" and len(shape) == 2 and shape[1] > 1:
+        made = read_states(y_true, stated["mean"], stated.get("std"), stated.get("variance"))
+        _refuse_no_rows(len(made["true"]))
+        return States(**made, **_shared(len(made["true"]), sample_weight, further))
     refuse_different_indexes(y_true=y_true, **{n: v for n, v in stated.items() if not isinstance(v, Mapping)})
     true = _vector(y_true, "y_true")
     _refuse_no_rows(len(true))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from epimeter.errors import UndefinedMetricError
 
 Floats = NDArray[np.float64]
-ForecastKind = Literal["normal", "quantiles", "ensemble", "interval", "set"]
+ForecastKind = Literal["normal", "quantiles", "ensemble", "interval", "set", "state"]
 KINDS: tuple[ForecastKind, ...] = get_args(ForecastKind)
 
 WORDING: Mapping[str, str] = {
@@ -23,6 +23,7 @@ WORDING: Mapping[str, str] = {
     "ensemble": "each row states the members of an ensemble",
     "interval": "each row states an interval",
     "set": "each row states a set of labels",
+    "state": "each row states the means and the covariance of several numbers",
 }
 """The kinds as a report says them."""
 
@@ -94,6 +95,23 @@ class Forecast(ABC):
     def moments(self) -> tuple[Floats, Floats]:
         """Mean and variance of every row."""
         raise self.silent("a mean and a variance")
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a row forecasts."""
+        return 1
+
+    def squares(self) -> Floats:
+        """Squared error in units of the stated variance; infinite where that is 0 and the truth is missed."""
+        mean, variance = self.moments()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = (self.true - mean) ** 2 / variance
+        return np.asarray(np.where(variance > 0, square, np.where(self.true == mean, 0.0, np.inf)))
+
+    def log_determinant(self) -> Floats:
+        """Logarithm of the stated variance."""
+        variance = self.moments()[1]
+        return np.asarray(np.where(variance > 0, np.log(np.where(variance > 0, variance, 1.0)), -np.inf))
 
     def standard(self) -> Floats:
         """(truth - mean) / deviation of every row."""

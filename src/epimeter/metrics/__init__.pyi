@@ -24,6 +24,7 @@ from epimeter.metrics.curve.parabola import ParabolaTest
 from epimeter.metrics.curve.piecewise import PiecewiseError
 from epimeter.metrics.detection.binned import DetectionError
 from epimeter.metrics.detection.matching import Matching
+from epimeter.metrics.distribution.states import NeesTest
 from epimeter.metrics.distribution.strata import StrataCoverage
 from epimeter.metrics.distribution.transform import TransformHistogram, UniformityTest
 from epimeter.metrics.kernel.neighbours import NeighbourTest as _KernelNeighbourTest
@@ -32,7 +33,7 @@ from epimeter.metrics.kernel.squared import KernelTest, LinearKernelTest
 from epimeter.metrics.point.brier import StratifiedScore
 from epimeter.metrics.point.decomposition import BrierTerms, LogTerms
 from epimeter.metrics.point.entropic import EntropicSplit, EntropicTest
-from epimeter.metrics.point.gaussian import GaussianDifference, NeesTest
+from epimeter.metrics.point.gaussian import GaussianDifference
 from epimeter.metrics.point.spiegelhalter import SpiegelhalterTest
 from epimeter.metrics.selective.points import CoverageAtAccuracy, SelectiveAccuracy
 from epimeter.results import Number
@@ -559,20 +560,6 @@ class _Mdca(Metric[Number]):
         """Distance between mean forecast and class frequency, averaged over the classes: ECE with one bin."""
 
 mdca: _Mdca
-
-class _NeesTest(Metric[NeesTest]):
-    def __call__(
-        self,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        variance: Any = 1.0,
-        alpha: float = 0.05,
-        interval: Any = None,
-    ) -> NeesTest:
-        """Whether errors of a Gaussian forecast are as large as its covariance says: above the region over-confident."""
-
-nees_test: _NeesTest
 
 class _Nll(Metric[Number]):
     def __call__(
@@ -2950,6 +2937,27 @@ class _MomentScore(Metric[Number]):
         """Squared error in units of the stated variance, plus the logarithm of that variance; for any law."""
 
 moment_score: _MomentScore
+
+class _NeesTest(Metric[NeesTest]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        alpha: float = 0.05,
+        interval: Any = None,
+    ) -> NeesTest:
+        """Whether errors of a Gaussian forecast are as large as its covariance says: above the region over-confident."""
+
+nees_test: _NeesTest
 
 class _NormalisedSquaredError(Metric[Number]):
     def __call__(

@@ -5,6 +5,7 @@
 columns                    forecast
 =========================  ====================================================================
 mean, std (or variance)    normal: also mu, sigma, sd, var
+mean_0, mean_1 …           state: beside y_0, y_1 … and std_0 …, var_0 … or cov_0_0, cov_0_1, cov_1_1 …
 q0.05, q0.5, q0.95 …       quantiles: `q`, `q_` or `quantile_` and the level
 member_0, member_1 …       ensemble: also ens_0, sample_0
 lower, upper               interval: also lo, hi, lower_bound, upper_bound
@@ -40,6 +41,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 QUANTILE = re.compile(r"^(?:q|quantile)_?(0?\.\d+|1e-\d+)$")
 MEMBER = re.compile(r"^(?:member|ens|ensemble|sample)_?(\d+)$")
+COMPONENTS: Mapping[str, re.Pattern[str]] = {
+    "truth": re.compile(r"^(?:y|y_true|true|truth|target|state)_(\d+)$"),
+    "mean": re.compile(r"^(?:mean|mu)_(\d+)$"),
+    "std": re.compile(r"^(?:std|sigma|sd)_(\d+)$"),
+    "variance": re.compile(r"^(?:variance|var)_(\d+)$"),
+    "covariance": re.compile(r"^(?:covariance|cov)_(\d+)_(\d+)$"),
+}
+"""How the columns of a state of several numbers are called."""
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "normal": ("mean", "std", "variance"),
     "quantiles": ("quantiles",),
@@ -64,6 +73,8 @@ def states_forecast(names: Sequence[str]) -> bool:
     by_word = by_words(names)
     if named((*EVENT, *CONFIDENCE), by_word):
         return False
+    if len(_components(names).get("mean", ())) > 1 and len(_components(names).get("truth", ())) > 1:
+        return True
     found = _found(names, {}, "")
     whole = ("mean" in found and ("std" in found or "variance" in found)) or ("lower" in found and "upper" in found)
     return bool(named(NAMES["truth"], by_word)) and (
@@ -76,6 +87,9 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     for role in said:
         if role not in ROLES:
             raise ReadError(f"no role of a forecast is called {shown(role)}; they are {', '.join(ROLES)}", field=role)
+    state = {} if said else _components(names)
+    if len(state.get("mean", ())) > 1 and "truth" in state:
+        return _state_roles(names, state, source)
     found = _found(names, said, source)
     if "truth" not in found:
         raise absent("truth", names, source)
@@ -99,6 +113,56 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     _refuse_halves(kind, chosen, names, source)
     levels = tuple(_level(name, source) for name in chosen["quantiles"]) if kind == "quantiles" else ()
     return ForecastRoles(kind, chosen, levels)
+
+
+def _components(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The columns of a state, by role, in the order of their numbers."""
+    made = {}
+    for role, shape in COMPONENTS.items():
+        alike = [(tuple(map(int, match.groups())), name) for name in names if (match := shape.match(word_of(name)))]
+        if alike:
+            made[role] = tuple(name for _, name in sorted(alike))
+    return made
+
+
+def _state_roles(names: Sequence[str], state: Mapping[str, tuple[str, ...]], source: str) -> ForecastRoles:
+    """The roles of a state; its components must be numbered 0 to d - 1 in every role, covariances on and above the diagonal."""
+    spreads = [role for role in ("std", "variance", "covariance") if role in state]
+    if len(spreads) != 1:
+        has = listed([state[role][0] for role in spreads], "and") if spreads else "none"
+        raise ReadError(
+            f"a state must have one of std_0 …, var_0 … or cov_0_0 … beside its means; {source} has {has}", field="std"
+        )
+    d = len(state["mean"])
+    wanted: dict[str, list[tuple[int, ...]]] = {
+        role: [(i,) for i in range(d)] for role in ("truth", "mean", spreads[0])
+    }
+    if spreads[0] == "covariance":
+        wanted["covariance"] = [(i, j) for i in range(d) for j in range(i, d)]
+    for role, places in wanted.items():
+        have = [tuple(map(int, re.findall(r"\d+", word_of(name).split("_", 1)[1]))) for name in state[role]]
+        if [have_one for have_one in have if role != "covariance" or have_one[0] <= have_one[1]] != places:
+            raise ReadError(
+                f"the {d} components of a state must be numbered from 0 without a gap in every role; {source} has "
+                f"{listed(state[role])} for {role}",
+                field=role,
+            )
+    by_word = by_words(names)
+    chosen = {role: state[role] for role in ("truth", "mean", spreads[0])}
+    if spreads[0] == "covariance":
+        upper = [name for name in state["covariance"] if _on_or_above(name)]
+        chosen["covariance"] = tuple(upper)
+    for role in ("weight", "group"):
+        columns = named(NAMES[role], by_word)
+        if columns:
+            chosen[role] = (columns[0],)
+    return ForecastRoles("state", chosen)
+
+
+def _on_or_above(name: str) -> bool:
+    """Whether a column of covariances is of the diagonal or above; those below say the same again."""
+    match = COMPONENTS["covariance"].match(word_of(name))
+    return match is not None and int(match.group(1)) <= int(match.group(2))
 
 
 def _found(names: Sequence[str], said: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:

@@ -31,7 +31,7 @@ class ForecastTable:
     Attributes
     ----------
     kind
-        normal, quantiles, ensemble, interval or set.
+        normal, quantiles, ensemble, interval, set or state.
     true
         What came true.
     stated
@@ -141,6 +141,15 @@ def _table(block: Block, roles: ForecastRoles) -> ForecastTable:
         # Labels are compared as they are written, whatever type a format gave them.
         true = np.array([str(value) for value in true.tolist()], object)
         stated: dict[str, Any] = {"sets": _sets(block, columns["set"][0])}
+    elif roles.kind == "state":
+        true, gone = matrix(block, columns["truth"])
+        missing = np.zeros(block.n_rows, bool) if gone is None else gone
+        stated = {"mean": _present(block, columns["mean"], missing, wide=True)}
+        for role in ("std", "variance"):
+            if role in columns:
+                stated[role] = _present(block, columns[role], missing, wide=True)
+        if "covariance" in columns:
+            stated["variance"] = _covariances(_present(block, columns["covariance"], missing, wide=True), true.shape[1])
     else:
         true, gone = numbers(block, truth)
         missing = np.zeros(block.n_rows, bool) if gone is None else gone
@@ -175,6 +184,14 @@ def _present(block: Block, names: tuple[str, ...], missing: NDArray[np.bool_], w
     if gone is not None and (gone & ~missing).any():
         raise block.fault(names[0], "must be present in every row with a truth", gone & ~missing, "has none")
     return values
+
+
+def _covariances(upper: NDArray[Any], d: int) -> NDArray[Any]:
+    """The whole matrix of each row, from what stands on and above its diagonal."""
+    made = np.empty((len(upper), d, d))
+    for column, (i, j) in enumerate(zip(*np.triu_indices(d), strict=True)):
+        made[:, i, j] = made[:, j, i] = upper[:, column]
+    return made
 
 
 def _kept(values: list[Any], keep: NDArray[np.bool_]) -> list[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.forecasts import Forecast, Normal, Sets
+from epimeter.forecasts import Forecast, Normal, Sets, States
 from epimeter.metrics.distribution.coverage import inside
 from epimeter.report.measurement import Measurement
 from epimeter.results import plain
@@ -34,7 +34,7 @@ class ForecastVerdict:
     test, p_value
         The test that speaks loudest, and its p-value times the number of tests.
     coverage, level
-        How often the truth was covered, and how often it should have been.
+        How often the truth was covered, and how often it should have been; None for states, which have no interval.
     sentences
         All of it in words.
     """
@@ -42,8 +42,8 @@ class ForecastVerdict:
     refuted: bool | None
     test: str | None
     p_value: float | None
-    coverage: float
-    level: float
+    coverage: float | None
+    level: float | None
     sentences: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,6 +55,8 @@ def forecast_verdict(
     view: Forecast, level: float, lines: Mapping[str, Measurement], independent: bool
 ) -> ForecastVerdict | None:
     """The verdict; None where coverage has no value (quantiles that state no interval of the level)."""
+    if isinstance(view, States):
+        return _of_state(view, lines, independent)
     share = lines.get("set_coverage" if isinstance(view, Sets) else "picp")
     if share is None or share.value is None:
         return None
@@ -74,6 +76,24 @@ def forecast_verdict(
     ]
     return ForecastVerdict(
         refuted=refuted, test=loudest, p_value=p_value, coverage=share.value, level=level, sentences=tuple(sentences)
+    )
+
+
+def _of_state(view: States, lines: Mapping[str, Measurement], independent: bool) -> ForecastVerdict | None:
+    """The verdict on states: are errors as large as the covariance says?"""
+    test = lines.get("nees_test")
+    if test is None or test.value is None or view.weight is not None or not independent:
+        return None
+    p_value, d = float(test.fields["p_value"]), view.dimension
+    refuted = p_value < ALPHA
+    which = "as large as" if not refuted else "larger than" if test.value > d else "smaller than"
+    sentences = [
+        f"Errors are {which} the stated covariance says: nees {test.value:.4g}, where {d} is right and a calibrated model has "
+        f"{test.fields['lower']:.4g} to {test.fields['upper']:.4g} in 95 of 100 cases.",
+        *_tested(refuted, "nees_test", p_value, view.n_rows),
+    ]
+    return ForecastVerdict(
+        refuted=refuted, test="nees_test", p_value=p_value, coverage=None, level=None, sentences=tuple(sentences)
     )
 
 
@@ -100,7 +120,11 @@ def _covered(view: Forecast, share: Measurement, level: float) -> str:
     return f"{said} ({ends.level:.0%} interval {ends.low:.1%} to {ends.high:.1%}): {word}."
 
 
-TESTS = {"coverage": "coverage, exact binomial test", "pit_test": "uniformity of the transform"}
+TESTS = {
+    "coverage": "coverage, exact binomial test",
+    "pit_test": "uniformity of the transform",
+    "nees_test": "chi-squared test of the normalised error",
+}
 
 
 def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_rows: int) -> list[str]:

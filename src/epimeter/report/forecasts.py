@@ -205,5 +205,7 @@ def _cautions(view: Forecast, level: float | None, made: list[Measurement]) -> t
     if not isinstance(view, Sets):
         constant = bool((view.true == view.true[0]).all()) and view.n_rows > 1
         if constant:
-            found.append(f"every truth is {view.true[0]:.6g}: nothing is known about other outcomes")
+            found.append(
+                f"every truth is {np.array2string(view.true[0], precision=6)}: nothing is known about other outcomes"
+            )
     return tuple(found)

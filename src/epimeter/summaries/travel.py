@@ -117,6 +117,7 @@ def _classes() -> dict[str, type]:
             forecasts.Ensemble,
             forecasts.Intervals,
             forecasts.Sets,
+            forecasts.States,
         )
     }
     waiting: list[type] = [bins.BinTotals]

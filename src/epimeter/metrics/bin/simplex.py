@@ -99,4 +99,5 @@ def _pair_traces(prob: Floats, start: NDArray[np.intp]) -> Floats:
         ]
     )
     own = row_sum(square) - 2 * row_dot(square, prob) + row_sum(square) ** 2
-    return row_dot(first, first) - 2 * row_dot(first, second) + inner - np.add.reduceat(own, start)
+    pairs: Floats = row_dot(first, first) - 2 * row_dot(first, second) + inner - np.add.reduceat(own, start)
+    return pairs

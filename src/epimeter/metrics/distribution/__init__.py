@@ -7,6 +7,7 @@ from epimeter.metrics.distribution.crps import crps
 from epimeter.metrics.distribution.density import log_score, moment_score, normalised_squared_error
 from epimeter.metrics.distribution.pinball import interval_score, pinball_loss, weighted_interval_score
 from epimeter.metrics.distribution.quantiles import miscalibration_area, quantile_calibration_error
+from epimeter.metrics.distribution.states import nees_test
 from epimeter.metrics.distribution.strata import (
     class_conditional_coverage,
     conditional_coverage,
@@ -23,6 +24,7 @@ __all__ = [
     "mean_interval_width",
     "miscalibration_area",
     "moment_score",
+    "nees_test",
     "normalised_squared_error",
     "picp",
     "pinball_loss",

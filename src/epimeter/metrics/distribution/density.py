@@ -9,25 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.forecasts import COLUMNS, Forecast, Normal
+from epimeter.forecasts import COLUMNS, Forecast
 from epimeter.summaries.exact import RowMeans, RowSums
-from epimeter.summaries.logarithm import log
 
 Floats = NDArray[np.float64]
-MOMENTS = ("normal", "ensemble")
+MOMENTS = ("normal", "ensemble", "state")
 
 
 def log_scores(view: Forecast) -> Floats:
     """Minus the logarithm of the normal density at the truth."""
-    assert isinstance(view, Normal)
-    return np.asarray(0.5 * view.standard() ** 2 + log(view.std) + 0.5 * math.log(2 * math.pi))
+    return np.asarray(0.5 * (view.squares() + view.log_determinant() + view.dimension * math.log(2 * math.pi)))
 
 
 @metric(
     title="Logarithmic score of a normal forecast",
     family="distribution",
     reads=RowMeans(log_scores),
-    forecasts=("normal",),
+    forecasts=("normal", "state"),
     takes=COLUMNS,
     range=(None, None),
     direction="lower",
@@ -46,11 +44,9 @@ def log_score(sums: RowSums) -> float:
 
 
 def moment_scores(view: Forecast) -> Floats:
-    """Squared error by the variance, plus the logarithm of the variance."""
-    mean, variance = view.moments()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        square = np.where(variance > 0, (view.true - mean) ** 2 / variance, np.inf)
-    return np.asarray(np.where(variance > 0, square + log(np.where(variance > 0, variance, 1.0)), np.inf))
+    """Squared error by the variance, plus the logarithm of the variance; infinite where that is 0."""
+    spread = view.log_determinant()
+    return np.asarray(np.where(np.isinf(spread), np.inf, view.squares() + np.where(np.isinf(spread), 0.0, spread)))
 
 
 @metric(
@@ -62,7 +58,8 @@ def moment_scores(view: Forecast) -> Floats:
     range=(None, None),
     direction="lower",
     proper="yes",
-    equation=r"S=\frac1N\sum_i\Big[\frac{(y_i-\mu_i)^2}{\sigma_i^2}+\log\sigma_i^2\Big]",
+    equation=r"S=\frac1N\sum_i\Big[\frac{(y_i-\mu_i)^2}{\sigma_i^2}+\log\sigma_i^2\Big];\quad"
+    r"\text{states: }(y_i-\mu_i)^TC_i^{-1}(y_i-\mu_i)+\log\det C_i",
     where={"μ_i, σ_i^2": "mean and variance that are stated, or of the members (divided by M - 1)"},
     source="Dawid and Sebastiani 1999, Annals of Statistics 27; Gneiting and Raftery 2007, JASA 102; Lane 2025 s3.7 eq 14 has "
     "its form for classes (dss)",
@@ -76,11 +73,8 @@ def moment_score(sums: RowSums) -> float:
 
 
 def normalised_squares(view: Forecast) -> Floats:
-    """Squared error by the stated variance."""
-    mean, variance = view.moments()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        square = (view.true - mean) ** 2 / variance
-    return np.asarray(np.where(variance > 0, square, np.where(view.true == mean, 0.0, np.inf)))
+    """Squared error by the stated variance and the dimension."""
+    return view.squares() / view.dimension
 
 
 @metric(
@@ -92,7 +86,8 @@ def normalised_squares(view: Forecast) -> Floats:
     range=(0.0, None),
     ideal=1.0,
     direction="signed",
-    equation=r"\frac1N\sum_i\frac{(y_i-\mu_i)^2}{\sigma_i^2}",
+    equation=r"\frac1N\sum_i\frac{(y_i-\mu_i)^2}{\sigma_i^2};\quad\text{states: }"
+    r"\frac{1}{Nd}\sum_i(y_i-\mu_i)^TC_i^{-1}(y_i-\mu_i)",
     where={"μ_i, σ_i^2": "mean and variance that are stated, or of the members (divided by M - 1)"},
     source="Carroll and Cressie 1996; Moore et al. 2022, Phil. Trans. R. Soc. A 380; Lane 2025 s3.7 eq 15 has its form for "
     "classes (nses)",

@@ -9,7 +9,7 @@ from epimeter.metrics.point.distance import huber_loss, l1eps, mae, pointwise_lp
 from epimeter.metrics.point.entropic import ecd, ecd_split, ecd_test
 from epimeter.metrics.point.entropy import normalized_entropy
 from epimeter.metrics.point.focal import dual_focal_loss, focal_calibration_loss, focal_loss
-from epimeter.metrics.point.gaussian import ecd_gaussian, nees_test
+from epimeter.metrics.point.gaussian import ecd_gaussian
 from epimeter.metrics.point.least_squares import asymmetric_least_squares, general_least_squares
 from epimeter.metrics.point.likelihood import nll
 from epimeter.metrics.point.ordinal import rps, rps_counts, sarps
@@ -48,7 +48,6 @@ __all__ = [
     "l1eps",
     "mae",
     "mdca",
-    "nees_test",
     "nll",
     "nll_decomposition",
     "normalized_entropy",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian forecasts of a state: errors in units of the covariance that was stated, and the test of whether they are right."""
+"""Gaussian forecasts of a state: errors in units of the covariance that was stated."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
-from epimeter.limits import Between
 from epimeter.results import Result
 from epimeter.summaries.rowwise import row_dot
 
@@ -57,75 +56,6 @@ def ecd_gaussian(y_true: Any, y_prob: Any, *, variance: Any = 1.0) -> GaussianDi
     squares, dimension = _state_squares(y_true, y_prob, variance)
     nees = math.fsum(squares.tolist()) / len(squares)
     return GaussianDifference(nees=nees, ecd=(nees - dimension) / 2, dimension=dimension)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NeesTest(Result):
-    """The normalised error, the region in which a calibrated model has it, and both p-values."""
-
-    nees: float
-    lower: float
-    upper: float
-    p_value: float
-    p_value_overconfident: float
-    dof: int
-    reject: bool
-
-
-@metric(
-    title="Chi-squared test of the normalised estimation error squared",
-    family="point",
-    range=(0.0, None),
-    ideal=1.0,
-    direction="signed",
-    proper="no",
-    weighted=False,
-    test="exact",
-    equation=r"N\cdot NEES\sim\chi^2_{Nd},"
-    r"\qquad[lower,upper]=\frac1N\big[\chi^2_{Nd}(\tfrac\alpha2),\chi^2_{Nd}(1-\tfrac\alpha2)\big],"
-    r"\qquad p=2\min(P(\chi^2\le N\cdot NEES),P(\chi^2\ge N\cdot NEES))",
-    where={"NEES": "as in ecd_gaussian", "d": "dimension", "N": "rows"},
-    source="Bar-Shalom, Li and Kirubarajan 2001, Estimation with Applications to Tracking and Navigation, s5.4; Sumler, Devlin, "
-    "Maskell and Lane 2025 eq 10",
-    matrix="not a probability matrix: columns are components of the state",
-    pitfalls="Exact where errors are normal and independent; heavier tails, or rows that follow each other in time, are rejected "
-    "too often. Too large and too small errors can cancel. The ideal 1 is that of one dimension: a calibrated model has nees = d.",
-    aliases=("nees chi-squared test", "anees_test"),
-    headline_is="a test statistic",
-)
-def nees_test(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    variance: Any = 1.0,
-    alpha: Annotated[float, Between(0, 1, open_low=True, open_high=True)] = 0.05,
-) -> NeesTest:
-    """Whether errors of a Gaussian forecast are as large as its covariance says: above the region over-confident.
-
-    Parameters
-    ----------
-    variance
-        Predicted variance, in the shapes that ecd_gaussian takes.
-    alpha
-        Level of the test and of the region.
-    """
-    from scipy.special import chdtr, chdtrc
-    from scipy.stats import chi2
-
-    squares, dimension = _state_squares(y_true, y_prob, variance)
-    total, n = math.fsum(squares.tolist()), len(squares)
-    dof = n * dimension
-    over, under = float(chdtrc(dof, total)), float(chdtr(dof, total))
-    p_value = min(1.0, 2 * min(over, under))
-    return NeesTest(
-        nees=total / n,
-        lower=float(chi2.ppf(alpha / 2, dof)) / n,
-        upper=float(chi2.isf(alpha / 2, dof)) / n,
-        p_value=p_value,
-        p_value_overconfident=over,
-        dof=dof,
-        reject=p_value <= alpha,
-    )
 
 
 def _state_squares(y_true: Any, y_prob: Any, variance: Any) -> tuple[Floats, int]:
