@@ -25,7 +25,7 @@ def parts(note: Path) -> dict[str, list[str]]:
     heading = "Added"
     for line in note.read_text("utf-8").splitlines():
         if line.startswith("#"):
-            heading = line.strip("# ")
+            heading = line.strip("# ").replace("Value changed", "Values changed")
             if heading not in HEADINGS:
                 raise ValueError(f"{note.name} must have headings among {', '.join(HEADINGS)}; it has {heading!r}")
         elif line.strip():
