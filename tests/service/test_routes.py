@@ -62,6 +62,8 @@ ROUTES = {
     ("GET", "/static/{name}"): ("/static/style.css", ALL),
     **twins("/sign-in", "/sign-in", ALL),
     ("POST", "/sign-in"): ("/sign-in", (401,) * 6),
+    ("GET", "/sign-in/oidc"): ("/sign-in/oidc", (404,) * 6),  # no provider is set here
+    ("GET", "/sign-in/oidc/back"): ("/sign-in/oidc/back", (404,) * 6),
     **twins("/invitation/{token}", "/invitation/x", (404,) * 6),
     ("POST", "/invitation/{token}"): ("/invitation/x", (404,) * 6),
     **twins("/account", "/account", MEMBERS),

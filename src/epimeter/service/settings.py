@@ -116,6 +116,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Who mail is from."""
     otlp: str | None = None
     """Address that takes OpenTelemetry metrics as JSON, such as http://collector:4318/v1/metrics: gauges, each minute."""
+    oidc: str | None = None
+    """Address of an OpenID provider through which invited people sign in to the pages; with `oidc_client` and `oidc_secret`."""
+    oidc_client: str | None = None
+    oidc_secret: str | None = None
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose X-Forwarded-For is believed; by default none."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

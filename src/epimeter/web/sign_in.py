@@ -13,6 +13,7 @@ from epimeter.service import sessions
 from epimeter.service.problems import Problem
 from epimeter.store import journal, members
 from epimeter.store.moments import now
+from epimeter.web.oidc import provider
 from epimeter.web.page import Facts, Fields, change, page, shown
 from epimeter.web.session import cookie, give, go, inside, one, refuse_foreign, take, visiting
 
@@ -22,7 +23,8 @@ Place = Annotated[str, Query(max_length=2000)]
 
 
 def _facts(request: Request, next_: str, fault: str = "") -> Facts:
-    return {"next": inside(next_), "fault": fault}
+    known = provider(request)
+    return {"next": inside(next_), "fault": fault, "provider": None if known is None else known.issuer}
 
 
 @page(area, "/sign-in", "sign_in.html", visitors=True)

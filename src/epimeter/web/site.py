@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from epimeter.service import problems
 from epimeter.service.access import anybody
+from epimeter.service.openid import Provider
 from epimeter.web import (
     account,
     admin,
@@ -23,6 +24,7 @@ from epimeter.web import (
     log,
     log_check,
     mapping,
+    oidc,
     reference,
     registry,
     sign_in,
@@ -44,6 +46,7 @@ AREAS = (
     verifying.area,
     reference.area,
     sign_in.area,
+    oidc.area,
     account.area,
     evaluation.area,
     upload.area,
@@ -71,6 +74,9 @@ def static(request: Request, name: str) -> Response:
 
 def install(app: FastAPI) -> None:
     """Put the pages into the service."""
+    settings = app.state.settings
+    wanted = settings.oidc or settings.oidc_client or settings.oidc_secret
+    app.state.provider = Provider(settings) if wanted else None
     for area in (*AREAS, assets):
         app.include_router(area)
     for kind, handler in list(app.exception_handlers.items()):
