@@ -134,6 +134,7 @@ def compare(
         click.echo(f"wrote {figure}", err=True)
     told = found.told(
         models=[{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
+        kind=tables[0].kind,
         pairing=how,
         draws=draws,
         seed=seed,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.compare import named_files
@@ -88,6 +89,7 @@ def draw(
 
     spare(output, *files, truth)
     _refuse_misuse(files, curve, style, truth, as_json)
+    _refuse_looks(click.get_current_context(), as_json, output)
     if not as_json:
         if output is None:
             raise click.UsageError("a figure needs a file: -o out.png (or .svg, .pdf); --json prints its data")
@@ -127,6 +129,15 @@ def _refuse_misuse(files: tuple[str, ...], curve: str, style: str | None, truth:
         raise click.UsageError(f"--curve recalibration takes the file before and the file after; got {len(files)}")
     if curve in ("detections", "classwise", "simplex", "histogram", "grouping") and len(files) > 1:
         raise click.UsageError(f"--curve {curve} shows one file at a time; got {len(files)}")
+
+
+def _refuse_looks(context: click.Context, as_json: bool, output: str | None) -> None:
+    """Refuse options of a figure where none is made, or where it has no pixels."""
+    given = {name for name in ("title", "dpi") if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if given and as_json:
+        raise click.UsageError(f"--{min(given)} is for a figure; --json writes the data of the curve")
+    if "dpi" in given and output is not None and not output.lower().endswith(".png"):
+        raise click.UsageError("--dpi is for .png; .svg and .pdf have no pixels")
 
 
 def _curves(curve: str, names: list[str], tables: list[Table], choices: dict[str, Any]) -> Any:

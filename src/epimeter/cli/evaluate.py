@@ -91,6 +91,7 @@ def evaluate(
         raise click.UsageError("--all and --metric exclude each other")
     if not standards["standard"]:
         refuse_without_standard(click.get_current_context())
+        refuse_idle_draws(click.get_current_context(), standards["interval"])
     if truth is not None and task != "detection":
         raise click.UsageError("--truth goes with --task detection; without it it would change nothing")
     if value is not None and by is None:
@@ -155,6 +156,13 @@ def evaluate(
         report = measured_table(table, with_required(names, wanted), choices, certainty)
         write(with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
     judge({None: report}, wanted)
+
+
+def refuse_idle_draws(context: click.Context, interval: str) -> None:
+    """Refuse what only a bootstrap reads where none is asked for."""
+    for name in ("draws", "seed"):
+        if interval != "bootstrap" and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for --interval bootstrap; without it it would change nothing")
 
 
 def _refuse_for_detections(context: click.Context) -> None:

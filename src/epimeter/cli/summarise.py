@@ -15,6 +15,7 @@ from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log, read_log
+from epimeter.readers.roles import refuse_log_options
 
 
 @click.command()
@@ -63,6 +64,8 @@ def summarise(
     from epimeter.summary_files import to_file
 
     spare(output, *files)
+    if assume_utc and not evidence:
+        raise click.UsageError("--assume-utc goes with --evidence: without it no time is read")
     if evidence and skip_damaged:
         raise InputError("evidence must cover every record: --evidence goes without --skip-damaged", field="evidence")
     if evidence and "-" in files:
@@ -77,6 +80,8 @@ def summarise(
     source: Any = list(files) if len(files) > 1 else files[0]
     if format is None and is_log(list(files)):
         source = read_log(files, options=choice.log).frame(by)
+    else:
+        refuse_log_options(choice, files[0])
     try:
         ledger = summarised(
             source,

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
@@ -81,6 +82,8 @@ def test(
         require_matplotlib()
     table = read_table(file, choice, format)
     refuse_weights(table, "test")
+    if tau is None and click.get_current_context().get_parameter_source("error") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--of names the error that --tau is about; give --tau too")
     names = metric_names(metrics, TESTS)
     known = [find(name).name for name in names]
     # The test of safety reads ecd, of forecasts that were clipped where that was asked for.
@@ -106,6 +109,7 @@ def test(
     told = found.told(
         *_sentences(safe, held, error, eps),
         source=table.source,
+        kind=table.kind,
         n_rows=table.n_rows,
         rows=table.evidence,
         n_units=table.n_rows if clusters is None else len(set(clusters)),

@@ -42,6 +42,7 @@ from epimeter.readers.forecast import (
     predicted_column,
     vector_kind,
 )
+from epimeter.readers.logs.answer import LogOptions
 from epimeter.readers.wording import clean, listed, shown, word_of
 
 FURTHER = {
@@ -133,6 +134,7 @@ def detect(
         The cells of some rows, where they can be looked at: class columns may be called like the labels.
     """
     choice = Choice.of(given)
+    refuse_log_options(choice, source)
     said = _said(names, choice.columns, source)
     by_word = by_words(names)
     role, chosen, class_names = _prediction(names, by_word, said, source, lists, choice, sample)
@@ -174,6 +176,7 @@ def forecast_roles(
     Where there is an outcome the kind is found and held against the one that was said, as in `detect`.
     """
     choice = Choice.of(given)
+    refuse_log_options(choice, source)
     said = _said(names, choice.columns, source)
     by_word = by_words(names)
     if "label" in said or "correct" in said or named((*TRUTH, *RIGHT), by_word):
@@ -188,6 +191,18 @@ def forecast_roles(
     if choice.classes is not None:
         class_names = ordered_classes(choice.classes, columns, source)
     return Roles(columns, class_names, frozenset(said), kind=kind), False
+
+
+def refuse_log_options(choice: Choice, source: str) -> None:
+    """Refuse what says how an evaluation log is to be read: a table has its columns."""
+    usual = LogOptions()
+    asked = [f"--{name.replace('_', '-')}" for name in vars(usual) if getattr(choice.log, name) != getattr(usual, name)]
+    if asked:
+        raise ReadError(
+            f"{listed(asked, 'and')} {'is' if len(asked) == 1 else 'are'} for evaluation logs; {source} is a table. Leave "
+            f"{'it' if len(asked) == 1 else 'them'} out",
+            field=asked[0],
+        )
 
 
 def _said(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No option without effect: on a plain file of predictions each changes what is said, or is refused.
+
+`SAME` names those that say what is so already, with the reason.
+"""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from epimeter.cli import epimeter as command_line
+
+PLAIN = {
+    "evaluate": ["a.csv"],
+    "compare": ["a.csv", "b.csv", "--draws", "20"],
+    "test": ["a.csv", "--draws", "20"],
+    "draw": ["a.csv", "--json"],
+    "judge": ["judged.csv"],
+    "summarise": ["a.csv", "-o", "out.epi"],
+    "slices": ["a.csv"],
+}
+VALUES = {
+    "abstain": "wrong", "adjust": "by", "alpha": "0.2", "answer_key": "a.csv", "binning": "mass", "bins": "7", "by": "site",
+    "classes": "no,yes", "columns": "confidence=q", "confidence": "verbalised", "confidence_pattern": r"(\d+)",
+    "correct_from": "0.5", "depth": "1", "error": "mce", "least": "30",
+    "curve": "isotonic", "declare": "frequency=daily", "dpi": "90", "domain": "medical", "draws": "33", "eps": "0.01",
+    "ers_threshold": "0.6", "figure": "out.png", "filter": "none", "forecast": "answer", "format": "json", "group": "site",
+    "human": "judge", "interval": "bootstrap", "judged": "human", "kind": "answer", "level": "0.8", "metrics": "mce",
+    "model_version": "2", "new_baseline": "moved", "of": "mce", "onto_domain": "finance", "organization": "us",
+    "output": "out.json",
+    "positive": "0", "requirements": "ece<=0", "row_limit": "10", "sample": "20", "scale": "100", "scorer": "choice", "seed": "5",
+    "settings": "norm=3", "standard": "ers", "strategy": "adaptive", "style": "bars", "system": "ours", "task": "detection",
+    "tau": "0.01", "taxonomy": "t", "title": "mine", "truth": "a.csv", "unit": "question", "unknown_threshold": "0.4",
+    "value": "north", "weights": "0.5,0.5", "weights_reason": "asked", "words": "sure=0.9", "baseline": "0.1", "date": "2024-01-01",
+}  # fmt: skip
+"""A value for every option that takes one; not the default, and nothing that fits a plain file by chance."""
+SAME = {
+    ("evaluate", "--sample"): "for more rows than --row-limit",
+    ("evaluate", "--skip-damaged"): "nothing is damaged",
+    ("summarise", "--skip-damaged"): "nothing is damaged",
+    ("test", "--gate"): "calibration is not refuted: nothing to stop",
+    ("slices", "--depth"): "no crossing of the two columns is large enough",
+    ("slices", "--alpha"): "no segment stands out at either",
+    ("slices", "--kind"): "what is said less what comes true is one number for both",
+    ("compare", "--paired"): "the outcomes say so already",
+    ("draw", "--json"): "given already",
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    said = rng.random(120)
+    true = (rng.random(120) < said).astype(int)
+    other = np.clip(said + rng.normal(0, 0.1, 120), 0, 1)
+    lines = [
+        f"{p:.3f},{q:.3f},{y},{'north' if k % 2 else 'south'}"
+        for k, (p, q, y) in enumerate(zip(said, other, true, strict=True))
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["p,q,y,site", *lines]))
+    (tmp_path / "b.csv").write_text("\n".join(["p,y", *(f"{q:.3f},{y}" for q, y in zip(other, true, strict=True))]))
+    graded = (f"{int(p > 0.5)},{y if k % 3 else ''},{k % 40}" for k, (p, y) in enumerate(zip(said, true, strict=True)))
+    (tmp_path / "judged.csv").write_text("\n".join(["judge,human,site", *graded]))
+    return tmp_path
+
+
+def said_by(folder, arguments):
+    """What a command prints and writes; None where it refuses."""
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    run = CliRunner().invoke(command_line, arguments)
+    written = {path.name: path.read_bytes() for path in folder.iterdir() if path not in before}
+    for name in written:
+        (folder / name).unlink()
+    if run.exit_code and not (isinstance(run.exception, SystemExit) and run.exit_code == 1):
+        return None
+    return run.output, written, run.exit_code
+
+
+def options(command):
+    return [option for option in command_line.get_command(None, command).params if isinstance(option, click.Option)]
+
+
+@pytest.mark.parametrize("command", PLAIN)
+def test_every_option_changes_what_is_said_or_is_refused(command, files):
+    plain = said_by(files, [command, *PLAIN[command]])
+    assert plain is not None
+    idle = []
+    for option in options(command):
+        name = max(option.opts, key=len)
+        given = [name] if option.is_flag else [name, VALUES[option.name]]
+        if (command, name) not in SAME and said_by(files, [command, *PLAIN[command], *given]) == plain:
+            idle.append(" ".join(given))
+    assert not idle, f"without effect: {idle}"
