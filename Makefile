@@ -55,6 +55,8 @@ experiments: $(VENV)/.test
 	$(if $(RAW),$(BIN)/python experiments/ecd/train.py $(RAW))
 	$(BIN)/epimeter experiment ecd build/experiments/ecd
 	$(BIN)/python experiments/ecd/page.py build/experiments/ecd
+	$(BIN)/epimeter experiment bias build/experiments/bias --size $(SIZE)
+	$(BIN)/python experiments/bias/page.py build/experiments/bias
 
 generate: $(VENV)/.test
 	$(BIN)/python -m epimeter.generate

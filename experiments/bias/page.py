@@ -31,7 +31,6 @@ def main():
         shutil.copy(folder / figure, images / figure)
     shutil.copy(folder / "cells.csv", DOCS / "experiments" / "bias_cells.csv")
     shutil.copy(folder / "metrics.csv", ROOT / "src" / "epimeter" / "data" / "bias_study.csv")
-    shutil.copy(folder / "metrics.csv", DOCS / "experiments" / "bias_metrics.csv")
     table = list(csv.DictReader((folder / "metrics.csv").read_text("utf-8").splitlines()))
     settings = json.loads((folder / "experiment.json").read_text("utf-8"))["settings"]
     sizes = sorted({int(row["rows"]) for row in table})
@@ -67,7 +66,7 @@ def main():
     ]
     for family in FAMILIES:
         page += [f"### {family}", "", markdown(table, family)]
-    page.append("As data: [by truth](bias_cells.csv), [over truths](bias_metrics.csv).\n")
+    page.append("As data: [by truth](bias_cells.csv), [over truths](../../src/epimeter/data/bias_study.csv).\n")
     (DOCS / "experiments" / "bias.md").write_text("\n".join(page), "utf-8")
 
 

@@ -76,6 +76,13 @@ def test_every_metric_and_every_command_is_on_the_site(site):
     assert not [name for name in COMMANDS if f'id="epimeter-{name}"' not in commands]
 
 
+def test_the_gallery_has_every_curve():
+    from epimeter.draw import CURVES
+
+    gallery = (DOCS / "gallery.md").read_text("utf-8")
+    assert not [name for name in (*CURVES, "recalibration", "grouping") if f"draw.{name}(" not in gallery]
+
+
 def test_a_link_that_leads_nowhere_fails_the_build(tmp_path):
     from build import Page, Site
 

@@ -37,7 +37,7 @@ TRUTHS: dict[str, dict[str, Any]] = {
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 SETS = {100: 200, 1_000: 200, 10_000: 60, 100_000: 15, 1_000_000: 4}
 SMALL = {100: 25, 1_000: 25}
-TINY = {100: 3}
+TINY = {100: 2}
 """For tests."""
 FAMILIES = ("point", "bin", "kernel", "curve", "cumulative", "selective")
 LEFT_OUT = ("kernel_bandwidth", "kernel_curve", "loess_curve", "bcs")
@@ -48,6 +48,8 @@ INTERVALS = (
     "ece", "ece_db", "drmsce", "mce", "lp_ce", "brier_score", "nll", "ecd", "esce", "eo_ratio", "ecce_mad", "ecce_r",
 )  # fmt: skip
 """Metrics whose intervals are counted: those that need no drawing."""
+MATRICES = {"4 classes": 10_000, "100 classes": 100}
+"""Rows up to which classes are drawn: metrics of all classes take long."""
 MOST_ROWS = 10_000
 """Intervals are counted up to so many rows."""
 LEVEL = 0.95
@@ -60,7 +62,7 @@ def cells(seed: int, sets: dict[int, int]) -> dict[str, dict[str, Any]]:
         f"{name}/{n}": {"truth": name, "rows": n, "sets": count, "seed": seed}
         for n, count in sorted(sets.items())
         for name in TRUTHS
-        if not (name.endswith("classes") and n > MOST_ROWS)
+        if n <= MATRICES.get(name, n)
     }
 
 

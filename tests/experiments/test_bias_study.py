@@ -1,0 +1,60 @@
+"""The bias study in a tiny form on the user's path, and what is known before it: ECE says too much, the k-NN error more."""
+
+import csv
+
+import pytest
+
+from epimeter.cli import main
+from epimeter.experiments import bias, bias_tables
+
+
+def typed(*words):
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return ended.value.code
+
+
+def read(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_a_tiny_study_is_written_as_data_and_answers_which_metric(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(bias, "TRUTHS", {name: bias.TRUTHS[name] for name in ("calibrated", "over")})
+    folder = tmp_path / "s"
+    assert typed("experiment", "bias", str(folder), "--size", "tiny", "--processes", "1") == 0
+    assert "at 100 rows nearest to the true l1 error" in capsys.readouterr().out
+    cells = read(folder / "cells.csv")
+    assert {row["truth"] for row in cells} == {"calibrated", "over"}
+    assert len({row["metric"] for row in cells}) > 110
+    for row in cells:
+        if row["bias"]:
+            assert float(row["bias"]) == pytest.approx(float(row["mean"]) - float(row["limit"]), abs=2e-5, rel=1e-4)
+    assert "| [ece](../reference/ece.md) | 100 |" in (folder / "bin.md").read_text()
+    assert (folder / "distances.svg").exists() and (folder / "biases.svg").exists()
+    assert typed("experiment", "which", "-n", "150", "--study", str(folder / "metrics.csv")) == 0
+    assert "at 100 rows" in capsys.readouterr().out
+    assert typed("experiment", "bias", str(folder), "--size", "tiny", "--seed", "1") == 2
+    assert "with seed 0; got seed 1" in capsys.readouterr().err
+
+
+def test_at_a_thousand_rows_ece_says_too_much_and_the_error_of_neighbours_more(monkeypatch):
+    from epimeter.card import find
+
+    chosen = {name: find(name) for name in ("ece", "ece_knn", "ece_db", "brier_score")}
+    monkeypatch.setattr(bias, "measures", lambda: chosen)
+    cell = bias.measured({"truth": "slightly over", "rows": 1_000, "sets": 60, "seed": 0})
+    table = {row["metric"]: row for row in bias_tables.rows({"slightly over/1000": cell})}
+    assert 0.006 < table["ece"]["bias"] < 0.02
+    assert table["ece_knn"]["bias"] > table["ece"]["bias"]
+    assert abs(table["ece_db"]["bias"]) < table["ece"]["bias"]
+    assert abs(table["brier_score"]["bias"]) < 4 * table["brier_score"]["sd"] / 60**0.5
+
+
+def test_every_sample_is_the_same_whatever_the_truth_and_another_seed_is_another(monkeypatch):
+    from epimeter.card import find
+
+    monkeypatch.setattr(bias, "measures", lambda: {"brier_score": find("brier_score")})
+    cells = bias.cells(3, {100: 2})
+    first = bias.measured(cells["over/100"])["metrics"]["brier_score"]["values"]
+    assert first == bias.measured(cells["over/100"])["metrics"]["brier_score"]["values"]
+    assert first != bias.measured(cells["over/100"] | {"seed": 4})["metrics"]["brier_score"]["values"]
