@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from epimeter.card import Metric, catalogue
-from epimeter.schema import COSTS, PROPER, TESTS, described
+from epimeter.schema import COSTS, PROPER, described, test_words
 from epimeter.stub import metrics_stub
 
 FAMILIES = {
@@ -58,7 +58,7 @@ def reference_page(metric: Metric[Any]) -> str:
     ]
     lines += [
         f"| proper | {PROPER[facts['proper']]} |",
-        f"| test of calibration | {TESTS[facts['test']]} |",
+        f"| test of calibration | {test_words(facts)} |",
         f"| time | {COSTS[facts['cost']]} |",
         f"| order of the rows | {ORDERS[facts['order']]} |",
     ]

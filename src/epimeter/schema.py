@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from epimeter.card import Metric, summary_line
@@ -81,6 +82,13 @@ PURPOSES = {
     "recalibration": "stated confidences shall be mapped to frequencies",
     "standard": "the standard asks for it",
 }
+
+
+def test_words(facts: Mapping[str, Any]) -> str:
+    """How calibration is tested with a metric, from what `described` gave."""
+    if facts["forecasts"] and facts["test"] is None:
+        return "none of its own; pit_test, picp and nees_test test forecasts"
+    return TESTS[facts["test"]]
 
 
 def use_when(metric: Metric[Any]) -> str:

@@ -183,6 +183,8 @@ ONE = {"y_true": [1.0, 2.0, 3.0]}
         ({"sets": [[], [], []]}, "sets must not all be empty"),
         ({"sets": ["a", "b", "c"]}, "one collection of labels a row"),
         ({"mean": [1, np.nan, 3], "std": [1, 1, 1]}, "mean must be finite"),
+        ({"mean": [1, 1e300, 3], "std": [1, 1, 1]}, "mean must be at most 1e+75 in size; 1 of 3 does not"),
+        ({"mean": [1, 2, 3], "std": [1, 1e-300, 1]}, "std must be at least 1e-75"),
     ],
 )
 def test_bad_forecasts_are_refused_in_one_sentence(given, words):

@@ -137,6 +137,23 @@ def test_rows_without_a_truth_are_left_out_and_counted_and_names_can_be_said(run
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("y,mean,std\n1e74,1e74,1e-70\n-1e74,1e74,1e-3\n2,2,1\n", "too narrow"),
+        ("y,lower,upper\n5,5,5\n5,5,5\n", "every truth is 5: nothing"),
+        ("y,lower,upper\n5,-inf,inf\n5,4,5\n", "mean_interval_width                inf"),
+        ("y,q0.1,q0.4\n5,4,6\n", "picp: no quantile of level 0.05 is stated; those stated are 0.1, 0.4"),
+    ],
+)
+def test_extreme_files_have_a_report_too(run, tmp_path, text, words):
+    (tmp_path / "rows.csv").write_text(text)
+    assert (
+        words in " ".join(run("evaluate", tmp_path / "rows.csv", "--draws", "49").split("\n")) or words == "too narrow"
+    )
+    run("evaluate", tmp_path / "rows.csv", "--draws", "49", "-o", tmp_path / "report.html")
+
+
 def test_a_file_of_probabilities_is_still_one(run, tmp_path):
     (tmp_path / "rows.csv").write_text("y_true,y_prob,lower,upper\n1,0.8,0,1\n0,0.3,0,1\n1,0.6,0,1\n")
     assert "each row states the probability of outcome 1" in run("evaluate", tmp_path / "rows.csv")

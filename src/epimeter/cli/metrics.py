@@ -9,7 +9,7 @@ import textwrap
 import click
 
 from epimeter.card import Metric, catalogue, find
-from epimeter.schema import COSTS, PROPER, TESTS, described
+from epimeter.schema import COSTS, PROPER, described, test_words
 
 
 @click.command()
@@ -59,7 +59,9 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
     if facts["ideal"] is not None:
         lines.append(f"Ideal     {facts['ideal']:g}")
     lines.append(f"Reading   {facts['direction']}")
-    lines.append(f"Matrix    {facts['matrix']}")
+    if facts["aims_at"]:
+        lines.append(f"Ideal     the parameter {facts['aims_at']}")
+    lines.append(f"Forecasts {', '.join(facts['forecasts'])}" if facts["forecasts"] else f"Matrix    {facts['matrix']}")
     lines.append(f"Streams   {facts['streams']}")
     if facts["needs"] or facts["takes"]:
         lines.append(
@@ -67,7 +69,7 @@ def card_text(entry: Metric) -> str:  # type: ignore[type-arg]
         )
     lines.append(f"Weights   {'sample_weight' if facts['weighted'] else 'none are defined for it'}")
     lines.append(f"Proper    {PROPER[facts['proper']]}")
-    lines.append(f"Test      {TESTS[facts['test']]}")
+    lines.append(f"Test      {test_words(facts)}")
     lines.append(f"Cost      {COSTS[facts['cost']]}")
     lines += textwrap.wrap(f"Use it when {facts['use_when']}; not when {facts['not_when']}.", 100)
     if facts["parameters"]:

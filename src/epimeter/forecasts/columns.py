@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from epimeter.doubts import check_finite, column, numbers, refuse, refuse_different_indexes
 from epimeter.errors import InputError
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
-from epimeter.forecasts.row import Floats, Forecast
+from epimeter.forecasts.row import LARGEST, Floats, Forecast, refuse_huge
 from epimeter.forecasts.sets import Sets, read_sets
 from epimeter.forecasts.states import States, read_states
 from epimeter.views import weights
@@ -97,9 +97,11 @@ def _normal(stated: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     if "std" in stated:
         std = _vector(stated["std"], "std", n_rows)
         refuse(std <= 0, std, "std", "must be above 0", "A point forecast has no distribution; score its error instead")
+        refuse(std < 1 / LARGEST, std, "std", f"must be at least {1 / LARGEST:g}, so that its square is a number")
     else:
         variance = _vector(stated["variance"], "variance", n_rows)
         refuse(variance <= 0, variance, "variance", "must be above 0")
+        refuse(variance < LARGEST**-2, variance, "variance", f"must be at least {LARGEST**-2:g}")
         std = np.sqrt(variance)
     return {"mean": mean, "std": std}
 
@@ -185,6 +187,7 @@ def _vector(values: Any, name: str, n_rows: int | None = None, finite: bool = Tr
         check_finite(array, name)
     else:
         refuse(np.isnan(array), array, name, "must be a number")
+    refuse_huge(array, name)
     return _frozen(array)
 
 
@@ -195,6 +198,7 @@ def _matrix(values: Any, name: str, n_rows: int) -> Floats:
             f"{name} must be a matrix with one row for each of the {n_rows} truths; got shape {array.shape}", field=name
         )
     check_finite(array, name)
+    refuse_huge(array, name)
     return array
 
 

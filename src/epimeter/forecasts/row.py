@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.doubts import refuse
 from epimeter.errors import UndefinedMetricError
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,17 @@ WORDING: Mapping[str, str] = {
     "state": "each row states the means and the covariance of several numbers",
 }
 """The kinds as a report says them."""
+
+
+LARGEST = 1e75
+"""The largest number that is forecast, and the smallest deviation its inverse: squares of their ratio are numbers then."""
+
+
+def refuse_huge(values: Floats, name: str) -> None:
+    """Refuse finite numbers whose squares, in units of a small deviation, leave the doubles."""
+    with np.errstate(invalid="ignore"):
+        huge = np.isfinite(values) & (np.abs(values) > LARGEST)
+    refuse(huge, values, name, f"must be at most {LARGEST:g} in size")
 
 
 @dataclass(frozen=True)

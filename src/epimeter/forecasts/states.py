@@ -10,7 +10,7 @@ import numpy as np
 
 from epimeter.doubts import check_finite, numbers
 from epimeter.errors import InputError
-from epimeter.forecasts.row import Floats, Forecast
+from epimeter.forecasts.row import Floats, Forecast, refuse_huge
 
 SKEW = 1e-9
 """How far a covariance may be from symmetric, by its largest entry."""
@@ -115,4 +115,5 @@ def _matrix(values: Any, name: str) -> Floats:
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError(f"{name} must have one column a component of the state; got shape {array.shape}", field=name)
     check_finite(array, name)
+    refuse_huge(array, name)
     return array

@@ -95,7 +95,7 @@ def fan(data: Fan, *, for_print: bool = False) -> Picture:
     """Some rows from low to high forecasts: intervals as bars, truths as points."""
     low = min(float(data.lower.min()), float(data.true.min()))
     high = max(float(data.upper.max()), float(data.true.max()))
-    reach = (high - low) or 1.0
+    reach = max(high - low, 1e-9 * max(abs(low), abs(high))) or 1.0
     low, high = low - 0.04 * reach, high + 0.04 * reach
     count = len(data.true)
     board = Board(420, 300, top=22, left=60, across=(-1.0, float(count)), up=(low, high), for_print=for_print)

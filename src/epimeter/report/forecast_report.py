@@ -104,12 +104,17 @@ class ForecastReport(Held, Mapping[str, Measurement]):
         sections.append(Section("Measurements", (table,)))
         if self.cautions:
             sections.append(Section("Mind when reading the metrics", (Items(self.cautions, "mind"),)))
-        if self.left_out:
-            reasons = tuple(f"{name}: {reason}" for name, reason in self.left_out.items())
+        undefined = {m.metric: m.undefined for m in self.measurements if m.undefined is not None}
+        if self.left_out or undefined:
+            reasons = tuple(f"{name}: {reason}" for name, reason in {**undefined, **self.left_out}.items())
             sections.append(Section("Not measured", (Items(reasons),)))
         used = self.source.get("columns") or {}
         columns = ", ".join(f"{role} = {column}" for role, column in used.items())
         units = "" if self.n_units == self.n_rows else f" of {self.n_units:,} independent units"
-        head = (f"epimeter {self.version}", str(self.source.get("name", "")), f"{self.n_rows:,} rows{units}")
+        head = (
+            f"epimeter {self.version}",
+            str(self.source.get("name", "")),
+            f"{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}{units}",
+        )
         subtitle = " · ".join(part for part in (*head, WORDING[self.kind], columns) if part)
         return Document("Report on forecasts", subtitle, tuple(sections))

@@ -141,14 +141,16 @@ def _direction(view: Forecast, lines: Mapping[str, Measurement]) -> list[str]:
         return []
     z = view.standard()
     made = []
-    centre, error = float(z.mean()), float(z.std(ddof=1)) / math.sqrt(len(z))
+    with np.errstate(over="ignore"):
+        centre, error = float(z.mean()), float(z.std(ddof=1)) / math.sqrt(len(z))
     if abs(centre) > 1.96 * error:
         made.append(
             f"Truths lie {abs(centre):.2f} stated deviations {'above' if centre > 0 else 'below'} the means on average."
         )
-    square = float(np.mean(z**2))
-    noise = float(np.std(z**2, ddof=1)) / math.sqrt(len(z))
-    if abs(square - 1) > 1.96 * noise:
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(np.mean(z**2))
+        noise = float(np.std(z**2, ddof=1)) / math.sqrt(len(z))
+    if math.isfinite(noise) and abs(square - 1) > 1.96 * noise:
         word = "too small" if square > 1 else "too large"
         made.append(f"The stated deviations are {word}: errors are {math.sqrt(square):.2f} times as large as they say.")
     return made

@@ -197,7 +197,8 @@ def _cautions(view: Forecast, level: float | None, made: list[Measurement]) -> t
         noun = "sets" if view.kind == "set" else "intervals"
         found.append(f"the {noun} are taken to be of level {LEVEL:g}, which nobody said; say it with --set level=…")
     if view.n_rows < FEW_ROWS:
-        found.append(f"only {view.n_rows:,} rows: coverage is known to {98 / view.n_rows**0.5:.0f} points at best")
+        rows = "row" if view.n_rows == 1 else "rows"
+        found.append(f"only {view.n_rows:,} {rows}: coverage is known to {98 / view.n_rows**0.5:.0f} points at best")
     if isinstance(view, Sets):
         empty = int((view.size == 0).sum())
         if empty:
@@ -205,7 +206,6 @@ def _cautions(view: Forecast, level: float | None, made: list[Measurement]) -> t
     if not isinstance(view, Sets):
         constant = bool((view.true == view.true[0]).all()) and view.n_rows > 1
         if constant:
-            found.append(
-                f"every truth is {np.array2string(view.true[0], precision=6)}: nothing is known about other outcomes"
-            )
+            value = ", ".join(f"{each:.6g}" for each in np.atleast_1d(view.true[0]))
+            found.append(f"every truth is {value}: nothing is known about other outcomes")
     return tuple(found)
