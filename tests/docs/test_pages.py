@@ -1,6 +1,7 @@
 """Every snippet of every page of the site runs, and the site is built with every link leading somewhere."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,25 @@ def test_a_link_that_leads_nowhere_fails_the_build(tmp_path):
     made.faults, made.pages, made.out = [], {}, tmp_path
     assert made.link(Page("guides/x.md", ""), "../missing.md") and made.faults == ["docs/guides/x.md: ../missing.md"]
     assert made.link(Page("guides/x.md", ""), "../trust.md") == "../trust.html"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
+def test_search_and_dark_paper_work_in_a_browser(site):
+    sys.path.insert(0, str(ROOT / "tests" / "trust"))
+    from browser import Browser
+
+    opened = Browser()
+    try:
+        opened.open((site / "guides/which-metric.html").as_uri())
+        typed = (
+            "const q = document.getElementById('query'); q.value = 'smooth ece'; q.dispatchEvent(new Event('input'));"
+        )
+        links = "[...document.querySelectorAll('#found a')].map(a => a.getAttribute('href')).join(' ')"
+        assert "../reference/smece.html" in opened.evaluate(f"(() => {{ {typed} return {links}; }})()")
+        pressed = (
+            "(() => { document.getElementById('theme').click(); return document.documentElement.dataset.theme; })()"
+        )
+        assert {opened.evaluate(pressed), opened.evaluate(pressed)} == {"dark", "light"}
+        assert not opened.complaints()
+    finally:
+        opened.close()
