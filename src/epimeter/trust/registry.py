@@ -89,6 +89,7 @@ class Registry:
             raise LogError(f"{self.folder}/log.db is a log but no issuer's; its making was interrupted")
         self.issuer, self.list_id = (str(value) for value in rows[0])
         self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
+        """The trust root where one of its log keys is compromised, else None; and the file that it was read from."""
         if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings'"):
             self.log.beside(_remember)
 
@@ -304,17 +305,17 @@ class Registry:
         stat = (self.folder / "trust-root.json").stat()
         seen = (stat.st_mtime_ns, stat.st_ino)
         if self._sound is None or self._sound[0] != seen:
-            root = self.root()
+            newest = self.root()
             stolen = any(
                 one.role == "log" and one.revoked is not None and one.revoked.reason == "compromised"
-                for one in root.ring
+                for one in newest.ring
             )
-            self._sound = (seen, root if stolen else None)
-        root = self._sound[1]
-        if root is None:
+            self._sound = (seen, newest if stolen else None)
+        believed = self._sound[1]
+        if believed is None:
             return size
         try:
-            verify_checkpoint(self.log.checkpoint(size), root.log_policy(self.log.origin))
+            verify_checkpoint(self.log.checkpoint(size), believed.log_policy(self.log.origin))
         except VerificationError:
             return self.log.size
         return size
