@@ -4,11 +4,14 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from importlib.resources import files
 
 import ground
+import httpx
 import pytest
+from conftest import running
 
 from epimeter.trust.canonical import from_base64
 from epimeter.trust.entries import system_digest
@@ -344,3 +347,9 @@ def light(colour):
     parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_reference_can_be_asked_for_by_many_at_once_after_a_start(tmp_path):
+    with running(tmp_path) as fresh, ThreadPoolExecutor(12) as crowd:
+        answers = crowd.map(lambda _: httpx.get(f"{fresh.url}/docs", headers=HTML, timeout=60).status_code, range(12))
+        assert set(answers) == {200}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,11 +159,14 @@ def _first_line(kind: type | None) -> str:
 
 def install(app: FastAPI) -> None:
     """Let an app publish this document at /openapi.json."""
+    making = threading.Lock()
 
     def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
+        # By one thread, for the others to wait: it takes a while, and Python 3.11 parses source in one thread at a time.
+        with making:
+            if app.openapi_schema is None:
+                app.openapi_schema = _document(app)
+            return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
