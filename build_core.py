@@ -157,10 +157,11 @@ def build(made: Path, flags: tuple[str, ...] = (), command: list[str] | None = N
     if not Path(include, "Python.h").exists():
         raise BuildError(f"the headers of Python are not in {include}; install them (Debian: apt install python3-dev)")
     command = chosen() if command is None else command
-    every = (*FLAGS, f"-I{CORE}", f"-I{CORE / 'include'}", *flags)
     made.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        # The same sources shall give the same bytes: nothing may hold the name of the temporary folder.
+        every = (*FLAGS, f"-ffile-prefix-map={folder}=.", f"-I{CORE}", f"-I{CORE / 'include'}", *flags)
         work = [
             [*command, *every, *own, "-c", str(source), "-o", str(path)]
             for source, path, own in [*jobs(folder), (binding(folder), folder / "_native.o", _glue(include))]
