@@ -91,7 +91,6 @@ def evaluate(
         raise click.UsageError("--all and --metric exclude each other")
     if not standards["standard"]:
         refuse_without_standard(click.get_current_context())
-        refuse_idle_draws(click.get_current_context(), standards["interval"])
     if truth is not None and task != "detection":
         raise click.UsageError("--truth goes with --task detection; without it it would change nothing")
     if value is not None and by is None:
@@ -117,6 +116,8 @@ def evaluate(
         write(with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
         judge({None: forecasts}, wanted)
         return
+    if not standards["standard"]:
+        refuse_idle_draws(click.get_current_context(), standards["interval"])
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
 

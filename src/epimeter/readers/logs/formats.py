@@ -147,7 +147,8 @@ def recognised(stream: Stream) -> Format | None:
         return LIGHTEVAL if _is_details(stream) else None
     text = head.removeprefix(BOM).lstrip()
     if text[:1] not in (b"{", b"["):
-        return _nothing_known(stream)
+        _refuse_name(stream)
+        return None
     found = paths(text.decode("utf-8", "replace"))
     for keys, why in SUMMARIES:
         if keys <= found and not any(alternative <= found for format in FORMATS for alternative in format.keys):
@@ -155,11 +156,12 @@ def recognised(stream: Stream) -> Format | None:
     for format in FORMATS:
         if any(alternative <= found for alternative in format.keys):
             return format
-    return _nothing_known(stream)
+    _refuse_name(stream)
+    return None
 
 
-def _nothing_known(stream: Stream) -> None:
-    """None, for a table may stand there; refused where the name says that it is a log."""
+def _refuse_name(stream: Stream) -> None:
+    """Refuse what is no log where the name says that it is one."""
     if stream.named.lower().endswith(".eval"):
         raise ReadError(
             f"{stream.source} must be an inspect log, as its name says; it holds {content(stream.head)}", field="source"
