@@ -140,17 +140,15 @@ def test_rows_without_a_truth_are_left_out_and_counted_and_names_can_be_said(run
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("y,mean,std\n1e74,1e74,1e-70\n-1e74,1e74,1e-3\n2,2,1\n", "too narrow"),
+        ("y,mean,std\n1e74,1e74,1e-70\n-1e74,1e74,1e-3\n2,2,1\n", "hold the truth in 66.7% of the rows"),
         ("y,lower,upper\n5,5,5\n5,5,5\n", "every truth is 5: nothing"),
-        ("y,lower,upper\n5,-inf,inf\n5,4,5\n", "mean_interval_width                inf"),
+        ("y,lower,upper\n5,-inf,inf\n5,4,5\n", "inf  Mean width of the prediction intervals"),
         ("y,q0.1,q0.4\n5,4,6\n", "picp: no quantile of level 0.05 is stated; those stated are 0.1, 0.4"),
     ],
 )
 def test_extreme_files_have_a_report_too(run, tmp_path, text, words):
     (tmp_path / "rows.csv").write_text(text)
-    assert (
-        words in " ".join(run("evaluate", tmp_path / "rows.csv", "--draws", "49").split("\n")) or words == "too narrow"
-    )
+    assert words in run("evaluate", tmp_path / "rows.csv", "--draws", "49")
     run("evaluate", tmp_path / "rows.csv", "--draws", "49", "-o", tmp_path / "report.html")
 
 

@@ -116,7 +116,7 @@ def evaluate(
         write(with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
         judge({None: forecasts}, wanted)
         return
-    if not standards["standard"]:
+    if not standards["standard"]:  # forecasts above draw by themselves, for what is no mean
         refuse_idle_draws(click.get_current_context(), standards["interval"])
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
