@@ -1,6 +1,8 @@
 """Metrics are found by the names people have for them, and parameters by scikit-learn's words."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,38 +17,30 @@ from epimeter.metrics import ece, onto_ece
 TRUE, PROB = np.array([0, 1, 1, 0, 1, 1] * 20), np.linspace(0.05, 0.95, 120)
 
 
-@pytest.mark.parametrize(
-    ("name", "id_"),
-    {
-        "ECE": "ece",
-        "Expected Calibration Error": "ece",
-        "ece-sweep": "ece_sweep",
-        "ECE SWEEP": "ece_sweep",
-        "ECE@k": "ece_at_k",
-        "Avg-ECE@l": "avg_ece_at_l",
-        "DRMSCE-BCS": "drmsce_bcs",
-        "CE2-DB": "ce2_db",
-        "brier": "brier_score",
-        "brier_score_loss": "brier_score",
-        "smooth_ece": "smece",
-        "SmECE": "smece",
-        "adaptive_ece": "ace",
-        "calibration_slope": "cis",
-        "kuiper": "ecce_r",
-        "ks": "ecce_mad",
-        "log_loss": "nll",
-        "Log-Loss": "nll",
-        "cross_entropy": "nll",
-        "copc": "oe_ratio",
-        "calibration_ratio": "eo_ratio",
-        "Hosmer-Lemeshow": "hl",
-        "RMSCE": "lp_ce",
-        "LogSumExp ECE": "ece_lse",
-        "SKCE-UQ": "skce_uq",
-    }.items(),
-)
-def test_a_metric_is_found_by_the_names_people_have(name, id_):
-    assert find(name).name == id_
+PRINTED = dict(line.split("\t") for line in Path(__file__).with_name("names.tsv").read_text("utf-8").splitlines())
+"""Names printed in the reviews and in other packages: the ids they mean, several where papers share a name."""
+
+
+def spellings(name):
+    return {name, name.upper(), name.lower().replace(" ", "-"), name.replace("-", " "), name.replace(" ", "_")}
+
+
+def test_a_metric_is_found_by_every_name_people_have_for_it_however_it_is_spelt():
+    wrong = []
+    for name, ids in PRINTED.items():
+        for spelt in spellings(name):
+            try:
+                found = find(spelt).name
+            except UnknownMetricError as refusal:
+                found = " ".join(re.findall(r"(?:: | or )(\w+) \(", str(refusal)))
+            if found != ids:
+                wrong.append((spelt, ids, found))
+    assert not wrong
+
+
+def test_ids_that_differ_by_a_hyphen_are_told_apart_by_it():
+    assert {find(name).name for name in ("D-ECE", "d ece", "D_ECE")} == {"d_ece"}
+    assert {find(name).name for name in ("DECE", "Dece")} == {"dece"}
 
 
 def test_every_name_on_a_card_finds_its_metric_or_is_refused_with_all_that_share_it():

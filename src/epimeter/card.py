@@ -420,9 +420,10 @@ def find(name: str) -> Metric[Any]:
         if name in _CATALOGUE:
             return _CATALOGUE[name]
     word = folded(name)
-    for metric in _CATALOGUE.values():
-        if word == folded(metric.name):
-            return metric
+    alike = [metric for metric in _CATALOGUE.values() if word == folded(metric.name)]
+    if alike:  # d_ece and dece differ by where a word ends alone: D-ECE is the first, DECE the second
+        written = re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
+        return next((metric for metric in alike if metric.name == written), alike[0])
     known = _other_names()
     owners = known.get(word, [])
     if len(owners) == 1:

@@ -43,7 +43,7 @@ GIVEN_CLASSES = "K problems of one class against the rest, each with its own bin
     matrix=ONE_AGAINST_REST,
     pitfalls="With many classes most probabilities are near 0, where gaps are small: the mean over classes hides "
     "errors of the likely ones. A class that never occurs still counts.",
-    aliases=("cwce", "static_calibration_error", "sce", "macro_subset_ece", "msece"),
+    aliases=("cwce", "static_calibration_error", "sce", "macro_subset_ece", "msece", "cwece"),
     interval=GapNorm(norm=1),
 )
 def classwise_ece(bins: BinTotals) -> float:

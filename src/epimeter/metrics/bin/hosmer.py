@@ -43,7 +43,7 @@ class ChiSquareTest(Result):
     pitfalls="Two degrees of freedom are taken off for a logistic model tested on the data it was fitted on; on held-out "
     "data use ddof=0. Peers cut at quantiles, which differ from equal counts when confidences are tied. The chi-square "
     "law needs several expected outcomes in every bin.",
-    aliases=("hosmer_lemeshow", "c_statistic_mass", "h_statistic_width"),
+    aliases=("hosmer_lemeshow", "hl_test", "C statistic (mass)", "H statistic (width)"),
     simulated="At 5 % and N = 1,000 it rejected 10.4 % of 2,000 calibrated data sets with ddof=2, which is too eager for "
     "forecasts that were not fitted to the data, and 4.0 % with ddof=0.",
     headline_is="a test statistic",

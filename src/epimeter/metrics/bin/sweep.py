@@ -47,7 +47,7 @@ class SweptError(Result):
     source="Roelofs et al. 2022 AISTATS; Lane 2025 s4.5",
     pitfalls="Assumes that the true frequency rises with the confidence. The number of bins depends on chance: one "
     "inversion early on leaves few bins. With weights it stops at eight bins a row.",
-    aliases=("ece-sweep",),
+    aliases=("ece-sweep", "sweep"),
 )
 def ece_sweep(rows: OrderedRows, *, binning: SweepCut = "mass", norm: Norm = 1.0) -> SweptError:
     """Calibration error over the most bins before their frequencies first fail to rise.

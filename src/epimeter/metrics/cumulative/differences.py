@@ -172,13 +172,7 @@ def ecce_mad(view: View, *, reduction: Reduction = "top", k: int = 1, ties: Ties
     "Lane 2025 s6.1 eq 93 and 94",
     matrix=REDUCED,
     pitfalls=ASYMPTOTIC + "Under calibration the statistic is 1.5958 on average, not 0. " + WEIGHTS,
-    aliases=(
-        "kuiper_calibration_error",
-        "ecce",
-        "kuiper",
-        "kuiper_calibration",
-        "ecce_kuiper",
-    ),
+    aliases=("kuiper_calibration_error", "ecce", "kuiper", "kuiper_calibration", "ecce_kuiper", "kuiper_statistic"),
     simulated="Nominal 95 % intervals cover 93 to 98 % for N from 500 to 10,000, but 90 % where the error is one to three "
     "standard errors, with N = 10,000 (300 data sets a cell).",
     interval=WalkExtent(span=True),

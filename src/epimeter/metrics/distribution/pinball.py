@@ -55,7 +55,7 @@ def pinball_losses(
     where={"q_ik": "quantile of level τ_k that row i states", "K": "number of levels"},
     source="Koenker and Bassett 1978, Econometrica 46; Gneiting and Raftery 2007, JASA 102; beyond the review",
     pitfalls="In the unit of what is forecast. The mean over levels depends on which are stated.",
-    aliases=("quantile loss", "quantile_score", "check_loss", "mean_pinball_loss"),
+    aliases=("quantile loss", "quantile_score", "check_loss", "mean_pinball_loss", "pinball"),
 )
 def pinball_loss(sums: RowSums) -> float:
     """How far quantiles are from what came true, each side weighed by its chance."""

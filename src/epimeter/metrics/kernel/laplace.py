@@ -89,7 +89,7 @@ def mmce(
     source="Kumar, Sarawagi and Jain 2018 ICML and the authors' code; Lane 2025 s5.3 (in words)",
     pitfalls="Both outcomes count as if they were equally frequent, so a calibrated model does not score 0: a training "
     "loss rather than a measure of calibration. NaN when only one outcome is present.",
-    aliases=("mmce_w", "wmmce"),
+    aliases=("mmce_w", "wmmce", "weighted_mmce"),
     bound=KernelForm(weighted=True),
 )
 def mmce_weighted(
@@ -132,7 +132,7 @@ def mmce_weighted(
     source="Błasiok, Gopalan, Hu and Nakkiran 2023 STOC (A unifying theory of distance from calibration); "
     "Lane 2025 s5.3",
     pitfalls="The same as mmce with bandwidth 1. Peers draw random pairs; here all pairs count, exactly.",
-    aliases=("kce with laplace kernel",),
+    aliases=("kce with laplace kernel", "kce (laplace)", "kernel calibration error (laplace)", "laplace_kernel_ce"),
     bound=KernelForm(kernel="laplace", width=1.0),
 )
 def lkce(rows: OrderedRows, *, squared: bool = False) -> float:

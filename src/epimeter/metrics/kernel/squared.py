@@ -64,7 +64,7 @@ class LinearKernelTest(Result):
     matrix=CANONICAL,
     pitfalls="Positive even for a calibrated model, since every residual is paired with itself. Zero for calibrated "
     "models only, but not a proper score: predicting the base rates also gives 0. The largest value is 2, not 1.",
-    aliases=("skce-b",),
+    aliases=("skce-b", "kce (biased)", "skce (biased)", "kernel calibration error (biased)"),
 )
 def skce_b(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKernel = "laplace") -> float:
     """Squared norm of the residual vectors in the kernel's Hilbert space.
@@ -109,6 +109,9 @@ def skce_b(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKer
     aliases=(
         "skce-uq",
         "Squared kernel calibration error, unbiased quadratic, with test",
+        "kce (unbiased)",
+        "skce (unbiased)",
+        "kernel calibration error (unbiased)",
     ),
 )
 def skce_uq(
@@ -174,6 +177,9 @@ def kernel_test(pairs: Pairs, method: str, draws: int, seed: int) -> KernelTest:
     aliases=(
         "skce-ul",
         "Squared kernel calibration error, unbiased linear, with test",
+        "kce (linear)",
+        "skce (linear)",
+        "kernel calibration error (linear)",
     ),
 )
 def skce_ul(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKernel = "laplace") -> LinearKernelTest:

@@ -125,7 +125,7 @@ def hinge_losses(view: View, *, score: Literal["probability", "margin"] = "proba
     pitfalls="With score=probability it is exactly twice the mean absolute error. The review's form on raw "
     "probabilities (score=margin) is not the l1 loss it is said to be: it adds the share of negative "
     "outcomes.",
-    aliases=("hl",),
+    aliases=("hl", "hinge"),
 )
 def hinge_loss(mean: Mean) -> float:
     """How far rows lie on the wrong side of a margin of 1."""

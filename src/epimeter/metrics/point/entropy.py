@@ -40,7 +40,7 @@ def losses_and_outcomes(view: View, *, eps: Clip = 0.0) -> NDArray[np.float64]:
     matrix="reduced to its top label",
     pitfalls="1 is what the base rate itself scores; above 1 the forecast is worse than knowing no more. Undefined where all "
     "outcomes are the same. It is 1 - skill_score with metric=nll.",
-    aliases=("normalised_entropy", "normalized_cross_entropy"),
+    aliases=("normalised_entropy", "normalized_cross_entropy", "ne"),
     interval=SmoothSums(),
 )
 def normalized_entropy(sums: Sums) -> float:

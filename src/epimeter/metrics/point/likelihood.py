@@ -60,6 +60,9 @@ def log_losses(view: View, *, eps: Clip = 0.0) -> Floats:
         "logistic_loss",
         "predictive_deviance",
         "neg_log_likelihood",
+        "nll_loss",
+        "bce",
+        "binary_cross_entropy",
     ),
     interval=MeanScore(capped=False),
 )

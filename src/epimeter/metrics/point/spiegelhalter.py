@@ -70,10 +70,7 @@ def from_centre(values: Floats, centre: Floats) -> Floats:
     "are not repetitions here: the variance goes with their squares, as it must for rows that were drawn "
     "once. The matrix form is an extension of the published one.",
     copies=False,
-    aliases=(
-        "spiegelhalter_test",
-        "spiegelhalter",
-    ),
+    aliases=("spiegelhalter_test", "spiegelhalter", "spiegelhalter_z_test"),
     headline_is="a test statistic",
 )
 def spiegelhalter_z(sums: Sums) -> SpiegelhalterTest:

@@ -26,7 +26,7 @@ from epimeter.uncertainty import RankedInfluence
     "probability: scikit-learn's roc_auc_score of y_true and y_prob is another number. Undefined where all answers "
     "are right or "
     "all are wrong. It looks at ranks only: any increasing map of the confidences leaves it as it is.",
-    aliases=("auc", "roc_auc"),
+    aliases=("auc", "roc_auc", "C statistic (AUC)"),
     interval=RankedInfluence(influence="auroc", logit=True, when=(("max_rejection", 1.0),)),
 )
 def auroc(rows: OrderedRows) -> float:
