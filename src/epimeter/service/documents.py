@@ -17,6 +17,7 @@ from epimeter.service import schemas
 from epimeter.service.access import anybody, needs
 from epimeter.service.examples import EXAMPLES
 from epimeter.service.problems import KINDS, MEDIA_TYPE
+from epimeter.service.schemas.certificate import Certificate, certificate_components
 from epimeter.service.schemas.fields import describe
 
 REF = "#/components/schemas/{name}"
@@ -144,7 +145,8 @@ def content_of(kind: type) -> dict[str, Any]:
 def _content(kind: type) -> dict[str, Any]:
     if kind is dict:
         return {"schema": {"type": "object"}}
-    _types[kind.__name__] = kind
+    if kind is not Certificate:
+        _types[kind.__name__] = kind
     return {"schema": {"$ref": REF.format(name=kind.__name__)}}
 
 
@@ -199,7 +201,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     _add_examples(made)
     _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
     describe(components, _types.values())
-    made.setdefault("components", {})["schemas"] = components
+    made.setdefault("components", {})["schemas"] = components | certificate_components(REF)
     made["components"]["securitySchemes"] = {
         "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
         "bearer": {"type": "http", "scheme": "bearer"},

@@ -35,18 +35,21 @@ from epimeter.standards.judgement import Judgement
 from epimeter.standards.mapping import AS_OF
 from epimeter.trust.canonical import canonical_json, from_moment, to_moment
 from epimeter.trust.keys import PublicKey
-from epimeter.trust.names import CERTIFICATE, REGISTRATION, id_of, name_of
+from epimeter.trust.names import CERTIFICATE, REGISTRATION
 from epimeter.trust.shape import (
     Optional,
     Shape,
     check_shape,
     count,
     each,
+    identity,
     interval,
     maybe,
     moment,
+    name,
     number,
     pattern,
+    prose,
     word,
 )
 
@@ -74,38 +77,25 @@ _SHA256 = pattern("sha-256:[0-9a-f]{64}", "sha-256: and 64 hexadecimal digits")
 _BASE64 = pattern("[A-Za-z0-9+/]+={0,2}", "base64")
 
 
-def _identity(value: Any, where: str) -> None:
-    id_of(value, where, CERTIFICATE)
-
-
-def _registration(value: Any, where: str) -> None:
-    id_of(value, where, REGISTRATION)
-
-
-def _proof_text(value: Any, where: str) -> None:
-    if not isinstance(value, str) or not value:
-        raise VerificationError(f"{where} must be text", code="malformed")
-
-
 SUBJECT: Shape = {
-    "organization": name_of,
-    "system_id": name_of,
-    "system_version": name_of,
+    "organization": name,
+    "system_id": name,
+    "system_version": name,
     "domain": word(*DOMAINS),
     "digests": each({"alg": word("sha-256"), "value": pattern("[0-9a-f]{64}", "64 hexadecimal digits")}, 64),
 }
 SHAPE: Shape = {
     "certificate": {
-        "id": _identity,
+        "id": identity(CERTIFICATE),
         "version": word(VERSION),
         "issued_at": moment,
         "expires_at": moment,
         "level": word(*LEVEL_NAMES[1:]),
         "status": word("VALID"),
-        "supersedes": maybe(_identity),
+        "supersedes": maybe(identity(CERTIFICATE)),
     },
-    "standard": {name: word(value) for name, value in STANDARD.items()},
-    "issuer": {"id": name_of, "key_id": _KEY_ID},
+    "standard": {field: word(value) for field, value in STANDARD.items()},
+    "issuer": {"id": name, "key_id": _KEY_ID},
     "subject": SUBJECT,
     "metrics": {
         "ece": number(0, 1),
@@ -130,14 +120,14 @@ SHAPE: Shape = {
         "recalibrated_by": Optional(pattern("[a-z_]+:sha256:[0-9a-f]{64}", "a map's name, :sha256: and 64 digits")),
         "code_digest": _SHA256,
         "report_digest": maybe(_SHA256),
-        "engine": {"name": word("epimeter"), "version": name_of},
+        "engine": {"name": word("epimeter"), "version": name},
         "bins": {"strategy": word("equal-width"), "m": count(1)},
-        "interval_method": name_of,
+        "interval_method": name,
         "covered_bins": count(),
         "largest_class_share": maybe(number(0, 1)),
         "unlabelled": count(),
         "preregistration": maybe(
-            {"id": _registration, "log_index": count(), "entry_digest": _SHA256, "registered_at": moment}
+            {"id": identity(REGISTRATION), "log_index": count(), "entry_digest": _SHA256, "registered_at": moment}
         ),
         "attempt": count(1),
         "assurance": word("firm", "marginal"),
@@ -149,18 +139,18 @@ SHAPE: Shape = {
         "nist_rmf": word("informative"),
         "iso_42001": word("informative"),
         "mapping": pattern("urn:epimeter:mapping:[0-9]{4}-[0-9]{2}-[0-9]{2}", "urn:epimeter:mapping:2026-11-01"),
-        "evidence_for": each(name_of, 32),
+        "evidence_for": each(name, 32),
     },
-    "credential_status": {"list": name_of, "index": count()},
+    "credential_status": {"list": name, "index": count()},
     "signature": {"algorithm": word("Ed25519"), "key_id": _KEY_ID, "public_key": _BASE64, "value": _BASE64},
     "transparency": {
-        "origin": name_of,
-        "tlog_proof": _proof_text,
-        "preregistration": maybe({"entry": _proof_text, "tlog_proof": _proof_text}),
+        "origin": name,
+        "tlog_proof": prose,
+        "preregistration": maybe({"entry": prose, "tlog_proof": prose}),
     },
 }
 """The closed schema. `signature` and `transparency` are not part of what is signed."""
-BODY: Shape = {name: check for name, check in SHAPE.items() if name not in ("signature", "transparency")}
+BODY: Shape = {field: check for field, check in SHAPE.items() if field not in ("signature", "transparency")}
 
 
 @dataclass(frozen=True, kw_only=True)

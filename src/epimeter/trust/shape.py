@@ -2,20 +2,51 @@
 """The shape of a document as a table: every field named, its values described, nothing else allowed.
 
 A shape is a mapping from field to check; a check is another shape, or a function of a value and of where it stands
-that raises unless the value is good.
+that raises unless the value is good. A check that is a `Rule` says also as JSON Schema what it lets through, so that a
+shape can be published without being written down twice.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Union
 
 from epimeter.trust.canonical import from_moment
-from epimeter.trust.strict_json import count_of, fields_of, kind_of, list_of, malformed
+from epimeter.trust.names import NAME_LIMIT, id_of, name_of
+from epimeter.trust.strict_json import count_of, fields_of, kind_of, list_of, malformed, text_of
 
 Check = Callable[[Any, str], Any]
 Shape = Mapping[str, Union[Check, "Shape"]]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A check, and the JSON schema of what it lets through, as far as JSON Schema can say it."""
+
+    check: Check
+    schema: Callable[[Callable[[Shape], Json]], Json]
+    """Given how the schema of an inner shape is had, the schema of the value."""
+
+    def __call__(self, value: Any, where: str) -> None:
+        self.check(value, where)
+
+
+def schema_of(check: Check | Shape, inner: Callable[[Shape], Json]) -> Json:
+    """The JSON schema of what a check lets through; that of a shape is had from `inner`."""
+    if isinstance(check, Mapping):
+        return inner(check)
+    if isinstance(check, Optional):
+        return schema_of(check.check, inner)
+    if isinstance(check, Rule):
+        return check.schema(inner)
+    raise TypeError(f"{check!r} must be a Rule to have a JSON schema")
+
+
+def _plain(check: Check, **schema: Any) -> Rule:
+    return Rule(check, lambda inner: dict(schema))
 
 
 def check_shape(value: Any, shape: Shape, where: str, *, absent: tuple[str, ...] = ()) -> None:
@@ -52,7 +83,7 @@ def word(*known: str) -> Check:
         if value not in known or not isinstance(value, str):
             raise malformed(f"{where} must be {' or '.join(map(repr, known))}; got {str(value)[:60]!r}")
 
-    return check
+    return _plain(check, type="string", enum=list(known))
 
 
 def pattern(text: str, example: str) -> Check:
@@ -63,7 +94,7 @@ def pattern(text: str, example: str) -> Check:
         if not isinstance(value, str) or not form.fullmatch(value):
             raise malformed(f"{where} must read like {example}; got {str(value)[:60]!r}")
 
-    return check
+    return _plain(check, type="string", pattern=f"^(?:{text})$")
 
 
 def number(low: float, high: float) -> Check:
@@ -77,12 +108,12 @@ def number(low: float, high: float) -> Check:
         if round(value, 9) != value:
             raise malformed(f"{where} must be rounded to nine decimals; got {value!r}")
 
-    return check
+    return _plain(check, type="number", minimum=low, maximum=high)
 
 
 def count(least: int = 0) -> Check:
     """A whole number of at least `least`."""
-    return lambda value, where: count_of(value, where, least=least)
+    return _plain(lambda value, where: count_of(value, where, least=least), type="integer", minimum=least)
 
 
 def interval(low: float, high: float) -> Check:
@@ -97,7 +128,7 @@ def interval(low: float, high: float) -> Check:
         if value[0] > value[1]:
             raise malformed(f"{where} must have its smaller end first; got {value[0]!r} and {value[1]!r}")
 
-    return check
+    return Rule(check, lambda inner: {"type": "array", "items": schema_of(end, inner), "minItems": 2, "maxItems": 2})
 
 
 def each(check: Check | Shape, most: int) -> Check:
@@ -113,7 +144,7 @@ def each(check: Check | Shape, most: int) -> Check:
             else:
                 check_shape(item, check, f"{where}[{place}]")
 
-    return check_each
+    return Rule(check_each, lambda inner: {"type": "array", "items": schema_of(check, inner), "maxItems": most})
 
 
 def maybe(check: Check | Shape) -> Check:
@@ -127,9 +158,21 @@ def maybe(check: Check | Shape) -> Check:
         else:
             check_shape(value, check, where)
 
-    return check_maybe
+    return Rule(check_maybe, lambda inner: {"anyOf": [schema_of(check, inner), {"type": "null"}]})
 
 
-def moment(value: Any, where: str) -> None:
-    """A moment in UTC to the second."""
-    from_moment(value, where)
+def identity(kind: str) -> Check:
+    """An id of a kind of document."""
+    return _plain(
+        lambda value, where: id_of(value, where, kind),
+        type="string",
+        pattern=f"^{kind}-[0-9]{{4}}-[0-9A-HJKMNP-TV-Z]{{16}}$",
+    )
+
+
+moment: Check = _plain(from_moment, type="string", format="date-time")
+"""A moment in UTC to the second."""
+name: Check = _plain(name_of, type="string", minLength=1, maxLength=NAME_LIMIT)
+"""A name that can be read in one way only."""
+prose: Check = _plain(text_of, type="string", minLength=1)
+"""Text of any kind, not empty."""

@@ -25,10 +25,13 @@ from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import (
+    Certificate,
     CertificateEvent,
     CertificateLife,
     CertificateRequest,
     CertificateState,
+    CertificateVerdict,
+    DsseEnvelope,
     Preregistration,
     PreregistrationRequest,
     RegistryLine,
@@ -122,9 +125,9 @@ def preregistration(request: Request, caller: Known, registration_id: str) -> Re
     summary="Issue a certificate from an evaluation",
     description="The evaluation must be yours, completed, and certifiable; it has one certificate at most.",
     **documented(
-        gives=dict,
+        gives=Certificate,
         status=201,
-        also={200: dict},
+        also={200: Certificate},
         reads=CertificateRequest,
         scope="certificates:write",
         problems=(*BODY_PROBLEMS, "not-found", "conflict", "in-flight", "too-costly"),
@@ -157,7 +160,7 @@ IMMUTABLE = {"Cache-Control": "public, max-age=300"}
 @area.get(
     "/v1/certificates/{certificate_id}.dsse",
     summary="A certificate as a DSSE envelope",
-    **documented(gives=dict, problems=("not-found", "invalid")),
+    **documented(gives=DsseEnvelope, problems=("not-found", "invalid")),
 )
 def dsse(request: Request, certificate_id: Id) -> Response:
     envelope = to_envelope(load_canonical(document_of(request, certificate_id)))
@@ -180,7 +183,7 @@ def badge_of(request: Request, certificate_id: Id) -> Response:
     "/v1/certificates/{certificate_id}/verify",
     summary="The verdict on a certificate",
     description="By this registry's own trust root; a stranger should verify with keys that he pinned himself.",
-    **documented(gives=dict, problems=("not-found", "invalid")),
+    **documented(gives=CertificateVerdict, problems=("not-found", "invalid")),
 )
 def verify(request: Request, certificate_id: Id) -> Response:
     state = request.app.state
@@ -188,8 +191,8 @@ def verify(request: Request, certificate_id: Id) -> Response:
     with state.store.reading() as db:
         row = registry.find(db, certificate_id)
         names, tries = (0, 0) if row is None else evaluations.similar(db, row["organization"], row["system_id"])
-    more = {"standing": state_of(state.ledger, certificate_id), "similar_systems": similar_sentence(names, tries)}
-    return answer(verdict.to_json() | more)
+    standing, similar = state_of(state.ledger, certificate_id), similar_sentence(names, tries)
+    return answer(CertificateVerdict(**verdict.to_json(), standing=standing, similar_systems=similar))
 
 
 @area.get(
@@ -269,7 +272,7 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
 @area.get(
     "/v1/certificates/{certificate_id}",
     summary="A certificate",
-    **documented(gives=dict, problems=("not-found", "invalid")),
+    **documented(gives=Certificate, problems=("not-found", "invalid")),
 )
 def certificate(request: Request, certificate_id: Id) -> Response:
     return Response(document_of(request, certificate_id), headers=IMMUTABLE, media_type="application/json")

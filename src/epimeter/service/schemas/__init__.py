@@ -19,6 +19,7 @@ from epimeter.service.schemas.accounts import (
     Tiers,
     Usage,
 )
+from epimeter.service.schemas.certificate import Certificate
 from epimeter.service.schemas.collection import (
     Acknowledgement,
     Collected,
@@ -51,7 +52,9 @@ from epimeter.service.schemas.registry import (
     CertificateLife,
     CertificateRequest,
     CertificateState,
+    CertificateVerdict,
     Commitment,
+    DsseEnvelope,
     Preregistration,
     PreregistrationRequest,
     RegistryLine,
@@ -77,10 +80,12 @@ __all__ = [
     "AttestationRequest",
     "AuditLine",
     "AuditPage",
+    "Certificate",
     "CertificateEvent",
     "CertificateLife",
     "CertificateRequest",
     "CertificateState",
+    "CertificateVerdict",
     "Collected",
     "CollectedOutcome",
     "CollectedPrediction",
@@ -91,6 +96,7 @@ __all__ = [
     "DatasetReport",
     "DeliveryLine",
     "DeliveryPage",
+    "DsseEnvelope",
     "EvaluateRequest",
     "Evaluation",
     "EvaluationLine",

@@ -62,6 +62,69 @@ class CertificateState(Struct, frozen=True, kw_only=True):
     """The day by which the next evaluation is due; a week later it is suspended."""
 
 
+class VerdictStep(Struct, frozen=True, kw_only=True):
+    """One step of the verification."""
+
+    step: int
+    """Its number, counted from 1."""
+    title: str
+    """What is looked at."""
+    holds: bool | None
+    """Whether it holds; null where the step could not be taken."""
+    sentence: str
+    """What was found."""
+
+
+class CertificateVerdict(Struct, frozen=True, kw_only=True):
+    """The verdict on a certificate, each step of it, and where the certificate stands."""
+
+    verdict: str
+    """VALID, or what is wrong."""
+    sentence: str
+    """The verdict in words."""
+    authentic: bool
+    """Whether a trusted key signed it, unchanged."""
+    current: bool | None
+    """Whether it holds at this moment; null where it cannot be said."""
+    consistent: bool | None
+    """Whether its numbers agree with each other; null where it was not looked at."""
+    at: str
+    log_index: int | None
+    """Where the log holds it; null where no proof holds."""
+    steps: list[VerdictStep]
+    """The steps, in their order."""
+    certificate: (
+        Annotated[dict[str, Any], Meta(extra_json_schema={"$ref": "#/components/schemas/CertificateBody"})] | None
+    )
+    """What of the certificate is signed; null where it cannot be believed."""
+    not_proven: list[str]
+    """What no verification can show."""
+    standing: CertificateState
+    """Where the certificate stands."""
+    similar_systems: str | None
+    """That the organisation tried systems of much the same name, where it did."""
+
+
+class DsseSignature(Struct, frozen=True):
+    """A signature of an envelope."""
+
+    keyid: str
+    """The id of the key that signed."""
+    sig: str
+    """The signature in base64."""
+
+
+class DsseEnvelope(Struct, frozen=True):
+    """A signed statement in an envelope (DSSE)."""
+
+    payload: str
+    """The statement in base64."""
+    payloadType: str
+    """What the statement is."""
+    signatures: list[DsseSignature]
+    """The signatures over type and statement."""
+
+
 class CertificateEvent(Struct, frozen=True, kw_only=True):
     """An event in the life of a certificate, and where the log holds it."""
 
