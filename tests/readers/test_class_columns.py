@@ -92,3 +92,31 @@ def test_two_families_for_the_same_labels_are_refused():
     with pytest.raises(ReadError, match="only one column can serve as probabilities"):
         both = {f"{model}_{name}": SAID[:, k] for model in ("old", "new") for k, name in enumerate(ANIMALS)}
         readers.read({**both, "label": [ANIMALS[k] for k in TRUE]})
+
+
+@pytest.mark.parametrize("shape", ["{}", "score_{}", "p_{}"])
+def test_the_one_column_whose_words_name_the_classes_is_the_label_and_the_report_says_so(shape, tmp_path):
+    made = frame([shape.format(name) for name in ANIMALS], label="animal").assign(note="seen")
+    for source in forms(made, tmp_path):
+        table = readers.read(source)
+        assert (table.kind, table.class_names, table.label.tolist()) == ("classes", ANIMALS, TRUE)
+        assert "the label is read from animal" in table.notes[0]
+    assert "label is read from animal" in str(epimeter.evaluate(made))
+    assert "label is read from animal" in str(epimeter.scan(str(tmp_path / "a.parquet")))
+
+
+@pytest.mark.parametrize(
+    ("further", "words"),
+    [
+        ({"breed": ["cat", "dog", "dog", "cat"]}, "only one column can serve as label"),
+        ({"animal": ["cat", "dog", "red fox", "cat"]}, "could be the prediction"),
+        ({"animal": ["cat", "dog", "wolf", "cat"]}, "no column for confidence"),
+        ({"animal": [0, 1, 2, 1]}, "no column for confidence"),
+        ({"cat": [0.1, 0.1, 0.1, 0.1]}, "no column for confidence"),
+    ],
+)
+def test_a_label_is_not_guessed_where_it_could_be_something_else(further, words, tmp_path):
+    made = frame(list(ANIMALS), label="animal").assign(**further)
+    for source in forms(made, tmp_path):
+        with pytest.raises(ReadError, match=words):
+            readers.read(source)

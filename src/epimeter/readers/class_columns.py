@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import ReadError
 from epimeter.readers.column_names import ByWord, ambiguous
-from epimeter.readers.wording import listed, word_of
+from epimeter.readers.wording import clean, listed, shown, word_of
 
 NUMBERED = ("p", "prob", "class")
 NAMED = ("p", "prob", "proba", "probability")
@@ -150,6 +150,33 @@ def columns_of_labels(
         order = sorted(range(len(classes)), key=lambda at: int(classes[at]))
         columns, classes = tuple(columns[at] for at in order), tuple(classes[at] for at in order)
     return columns, classes
+
+
+def label_of_classes(names: Sequence[str], sample: Sample, known: Container[str], source: str) -> str | None:
+    """The one column of words that all name class columns, where no column is called like a label; None without one.
+
+    A column that names the likeliest class in every row looked at may be the prediction: it is not taken for the truth.
+    """
+    found = {}
+    for name in names:
+        cells = [] if name in known else [cell for cell in sample(name) if cell is not None]
+        if cells and all(isinstance(cell, str) for cell in cells) and _numbers(cells) is None:
+            called = columns_of_labels(names, name, sample, known, source)
+            if called is not None:
+                found[name] = called
+    if len(found) > 1:
+        raise ambiguous("label", list(found), source)
+    for name, (columns, classes) in found.items():
+        said = np.array([_numbers(sample(column)) for column in columns])
+        top = [classes[at] for at in np.argmax(np.nan_to_num(said), axis=0)]
+        if all(word_of(class_word(cell)) in ("", word_of(one)) for cell, one in zip(sample(name), top, strict=True)):
+            raise ReadError(
+                f"the label must be named where it could be the prediction; {shown(name)} of {source} is the likeliest class "
+                f"in every row looked at. If it is what came true, say --column label={clean(name)}",
+                field="label",
+            )
+        return name
+    return None
 
 
 def class_word(value: Any) -> str:

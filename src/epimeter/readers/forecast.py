@@ -161,8 +161,13 @@ def outcome_column(
     return (list(truths), False) if truths else (list(rights), True)
 
 
-def described(columns: Mapping[str, tuple[str, ...]], compared: bool) -> tuple[str, ...]:
-    """A sentence for the report where right and wrong were found by comparison."""
+def described(columns: Mapping[str, tuple[str, ...]], compared: bool, guessed: str | None = None) -> tuple[str, ...]:
+    """A sentence for the report where right and wrong were found by comparison, or the labels by their words."""
+    if guessed is not None:
+        return (
+            f"the label is read from {clean(guessed)}, which alone holds words that name the class columns; if it is "
+            "another, say --column label=NAME",
+        )
     if not compared:
         return ()
     prediction, label = clean(columns["prediction"][0]), clean(columns["label"][0])

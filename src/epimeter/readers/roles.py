@@ -17,6 +17,7 @@ from epimeter.readers.class_columns import (
     columns_of_classes,
     columns_of_labels,
     families,
+    label_of_classes,
     ordered_classes,
     suffixes_of,
 )
@@ -84,6 +85,8 @@ class Roles:
         Whether right and wrong are found by comparing `prediction` and `label`.
     positive
         The label that is outcome 1, where the caller said one.
+    guessed
+        The column of labels, where its words and not its name say that it is one.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -92,11 +95,12 @@ class Roles:
     kind: Kind = field(kw_only=True)
     compared: bool = False
     positive: str | None = None
+    guessed: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a report says of how the columns were read."""
-        return described(self.columns, self.compared)
+        return described(self.columns, self.compared, self.guessed)
 
     @property
     def wanted(self) -> list[str]:
@@ -137,8 +141,10 @@ def detect(
     refuse_log_options(choice, source)
     said = _said(names, choice.columns, source)
     by_word = by_words(names)
-    role, chosen, class_names = _prediction(names, by_word, said, source, lists, choice, sample)
-    columns, kind, compared = _outcome(role, chosen, by_word, said, choice.kind, names, source)
+    guessed = _guessed_label(names, by_word, choice, source, sample)
+    told = said if guessed is None else said | {"label": (guessed,)}
+    role, chosen, class_names = _prediction(names, by_word, told, source, lists, choice, sample)
+    columns, kind, compared = _outcome(role, chosen, by_word, told, choice.kind, names, source)
     for role, words in FURTHER.items():
         if role in said:
             if said[role]:
@@ -161,7 +167,7 @@ def detect(
     refuse_doubles(names, columns, source)
     if choice.classes is not None:
         class_names = ordered_classes(choice.classes, columns, source)
-    return Roles(columns, class_names, frozenset(said), compared, choice.positive, kind=kind)
+    return Roles(columns, class_names, frozenset(said), compared, choice.positive, guessed, kind=kind)
 
 
 def forecast_roles(
@@ -179,7 +185,8 @@ def forecast_roles(
     refuse_log_options(choice, source)
     said = _said(names, choice.columns, source)
     by_word = by_words(names)
-    if "label" in said or "correct" in said or named((*TRUTH, *RIGHT), by_word):
+    outcome = "label" in said or "correct" in said or named((*TRUTH, *RIGHT), by_word)
+    if outcome or _guessed_label(names, by_word, choice, source, sample) is not None:
         return detect(names, choice, source, lists, sample), True
     role, chosen, class_names = _prediction(names, by_word, said, source, lists, choice, sample)
     kind: Kind = "classes" if role == "probabilities" else "answer" if choice.kind == "answer" else "event"
@@ -228,6 +235,21 @@ def _said(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[s
             "correct and label cannot both say the outcome; name the column of one of them", field="correct"
         )
     return said
+
+
+def _guessed_label(
+    names: Sequence[str], by_word: Mapping[str, list[str]], choice: Choice, source: str, sample: Sample | None
+) -> str | None:
+    """The column of labels by its words, where no name says a label nor a single probability a row."""
+    spoken = named((*TRUTH, *RIGHT, *LISTS), by_word) or choice.columns.keys() - FURTHER.keys() - {"probabilities"}
+    if sample is None or spoken or choice.kind in ("event", "answer"):
+        return None
+    taken = {
+        one_column(names, choice.columns[role], role, source) for role in ("group", "id") if choice.columns.get(role)
+    }
+    known = {name for name in names if word_of(name) in NO_CLASS} | taken
+    known.update(name for family in families(by_word)[0].values() for name in family)
+    return label_of_classes(names, sample, known, source)
 
 
 def _prediction(
