@@ -831,7 +831,7 @@ def test_compare_refuses_one_file_and_ids_with_other_outcomes(files):
 
 
 def test_plan_knows_the_limits_of_both_standards():
-    text = ran("plan", "--level", "L2", "--domain", "medical", "--expected-ece", 0.06).output
+    text = ran("plan", "--level", "L2", "--expected-ece", 0.06).output
     assert "ONTO-ERS: 1,000 rows" in text
     assert "ONTO 42001" in text
     made = json.loads(ran("plan", "--expected-ece", 0.06, "--expected-u-recall", 0.62, "--json").output)

@@ -21,6 +21,11 @@ PLAIN = {
     "judge": ["judged.csv"],
     "summarise": ["a.csv", "-o", "out.epi"],
     "slices": ["a.csv"],
+    "plan": ["--level", "L2", "--expected-ece", "0.05"],
+    "simulate": ["wavy", "-o", "out.csv"],
+    "recalibrate fit": ["a.csv", "-o", "map.json"],
+    "recalibrate compare": ["a.csv", "--draws", "20"],
+    "passport": ["timed.csv", "--standard", "ers"],
 }
 VALUES = {
     "abstain": "wrong", "adjust": "by", "alpha": "0.2", "answer_key": "a.csv", "binning": "mass", "bins": "7", "by": "site",
@@ -35,8 +40,16 @@ VALUES = {
     "settings": "norm=3", "standard": "ers", "strategy": "adaptive", "style": "bars", "system": "ours", "task": "detection",
     "tau": "0.01", "taxonomy": "t", "title": "mine", "truth": "a.csv", "unit": "question", "unknown_threshold": "0.4",
     "value": "north", "weights": "0.5,0.5", "weights_reason": "asked", "words": "sure=0.9", "baseline": "0.1", "date": "2024-01-01",
+    "folds": "3", "expected_ece": "0.02", "metric": "ece", "limit": "0.1", "expected": "0.05", "deviation": "0.2",
+    "expected_u_recall": "0.9", "accuracy": "0.6", "unknowns": "0.4", "power": "0.8", "rows": "50", "strength": "0.7",
+    "verify_url": "https://example.org/v", "folder": "nowhere", "passphrase_file": "a.csv",
 }  # fmt: skip
 """A value for every option that takes one; not the default, and nothing that fits a plain file by chance."""
+OWN = {
+    ("plan", "--level"): "L1", ("plan", "--confidence"): "0.9", ("plan", "--standard"): "ers", ("simulate", "--kind"): "answer",
+    ("simulate", "--classes"): "4", ("recalibrate fit", "--map"): "platt", ("recalibrate compare", "--map"): "platt",
+}  # fmt: skip
+"""Values of options that mean another thing in one command."""
 SAME = {
     ("evaluate", "--sample"): "for more rows than --row-limit",
     ("evaluate", "--skip-damaged"): "nothing is damaged",
@@ -47,6 +60,10 @@ SAME = {
     ("slices", "--kind"): "what is said less what comes true is one number for both",
     ("compare", "--paired"): "the outcomes say so already",
     ("draw", "--json"): "given already",
+    ("passport", "--kind"): "the names say so already",
+    ("passport", "--standard"): "given already",
+    ("passport", "--assume-utc"): "the times have zones",
+    ("passport", "--interval"): "the intervals of a standard are drawn anyway",
 }
 
 
@@ -65,6 +82,8 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "b.csv").write_text("\n".join(["p,y", *(f"{q:.3f},{y}" for q, y in zip(other, true, strict=True))]))
     graded = (f"{int(p > 0.5)},{y if k % 3 else ''},{k % 40}" for k, (p, y) in enumerate(zip(said, true, strict=True)))
     (tmp_path / "judged.csv").write_text("\n".join(["judge,human,site", *graded]))
+    timed = (f"2024-01-0{1 + k % 9}T10:00:00Z,{p:.3f},{y}" for k, (p, y) in enumerate(zip(said, true, strict=True)))
+    (tmp_path / "timed.csv").write_text("\n".join(["timestamp,confidence,correct", *timed]))
     return tmp_path
 
 
@@ -81,17 +100,21 @@ def said_by(folder, arguments):
 
 
 def options(command):
-    return [option for option in command_line.get_command(None, command).params if isinstance(option, click.Option)]
+    found = command_line
+    for word in command.split():
+        found = found.get_command(None, word)
+    return [option for option in found.params if isinstance(option, click.Option)]
 
 
 @pytest.mark.parametrize("command", PLAIN)
 def test_every_option_changes_what_is_said_or_is_refused(command, files):
-    plain = said_by(files, [command, *PLAIN[command]])
+    typed = [*command.split(), *PLAIN[command]]
+    plain = said_by(files, typed)
     assert plain is not None
     idle = []
     for option in options(command):
         name = max(option.opts, key=len)
-        given = [name] if option.is_flag else [name, VALUES[option.name]]
-        if (command, name) not in SAME and said_by(files, [command, *PLAIN[command], *given]) == plain:
+        given = [name] if option.is_flag else [name, OWN.get((command, name)) or VALUES[option.name]]
+        if (command, name) not in SAME and said_by(files, [*typed, *given]) == plain:
             idle.append(" ".join(given))
     assert not idle, f"without effect: {idle}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.issuer import opened
@@ -60,12 +61,17 @@ def passport(
     epimeter passport diff old.json new.json
     """
     if files[0] == "diff":
+        _refuse_others("diff compares two passports", "as_json")
         if len(files) != 3:
             raise click.UsageError("diff takes two passports: epimeter passport diff A.json B.json")
         _compare(files[1], files[2], as_json)
         return
     if len(files) > 1:
         raise click.UsageError(f"one file at a time; got {len(files)}")
+    if as_json:
+        raise click.UsageError("--json is for diff; a passport is JSON unless -o names a .pdf file")
+    if passphrase_file is not None and folder is None:
+        raise click.UsageError("--passphrase-file goes with --issuer; without one nothing is signed")
     spare(output, files[0])
     from epimeter.passport import canonical, pdf
     from epimeter.passport import passport as made_of
@@ -82,6 +88,15 @@ def passport(
         raise click.UsageError(f"a passport is a .pdf or a .json file; got {output!r}")
     Path(output).write_bytes(pdf(document) if suffix == ".pdf" else canonical(document))
     click.echo(f"wrote {output}", err=True)
+
+
+def _refuse_others(why: str, *used: str) -> None:
+    """Refuse every option that was typed but those that are of use."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        typed = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if typed and isinstance(option, click.Option) and option.name not in used:
+            raise click.UsageError(f"{max(option.opts, key=len)} would change nothing: {why}")
 
 
 def _signed(document: dict[str, Any], folder: str, passphrase_file: str | None) -> dict[str, Any]:
@@ -107,6 +122,9 @@ def _evaluation(
 
     known = _known(file)
     if known is not None:
+        _refuse_others(
+            f"{Path(file).name} is an evaluation already", "output", "verify_url", "folder", "passphrase_file"
+        )
         return known
     given = Given(**{**standards, "standard": standards["standard"] or "both"}, bins=bins, passport=True)
     found = evaluated(file, choice, format, given)

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from epimeter.cli.judging import aligned
 from epimeter.cli.outputs import asked_form, write
@@ -69,7 +70,7 @@ def plan(
 
     \b
     epimeter plan --metric brier_score --limit 0.2 --expected 0.17
-    epimeter plan --level L2 --domain medical --expected-ece 0.06
+    epimeter plan --level L2 --domain medical --expected-ece 0.06 --expected-u-recall 0.62
     epimeter plan --level L2 --expected-ece 0.06 --expected-u-recall 0.62 --standard ers --json
     """
     from epimeter.inference import plan as planned
@@ -87,11 +88,24 @@ def plan(
             raise click.UsageError(
                 "--metric has its own --limit; --level, --expected-ece and --expected-u-recall are for standards"
             )
+        _refuse_idle({"standard": "the standards", "domain": "the standards", "unknowns": "the standards"})
         says, plain = tolerance(metric, limit, expected, deviation, accuracy, bins, power, confidence)
         write(json.dumps(plain, indent=2, allow_nan=False) + "\n" if form == "json" else says, output)
         return
     if expected_ece is None:
         raise click.UsageError("plan takes --expected-ece for the standards, or --metric with its --limit")
+    _refuse_idle(
+        (
+            {}
+            if expected_u_recall is not None and standard != "42001"
+            else {"domain": "ONTO-ERS with --expected-u-recall"}
+        )
+        | (
+            {}
+            if expected_u_recall is not None and standard != "ers"
+            else {"unknowns": "ONTO 42001 with --expected-u-recall"}
+        )
+    )
     found = {}
     if standard in ("ers", "both"):
         targets = _ers(wanted, domain, expected_ece, expected_u_recall, accuracy, bins)
@@ -115,6 +129,13 @@ def plan(
         write(json.dumps(document, indent=2, allow_nan=False) + "\n", output)
     else:
         write("\n\n".join(_text(name, made, rows) for name, (made, rows) in found.items()) + "\n", output)
+
+
+def _refuse_idle(uses: dict[str, str]) -> None:
+    """Refuse options that were typed and would change nothing here, with what each is for."""
+    for name, use in uses.items():
+        if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for {use}; here it would change nothing")
 
 
 def _variance(accuracy: float) -> float:

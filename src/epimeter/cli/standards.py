@@ -122,6 +122,9 @@ def evaluated(
     from epimeter.standards.method import domain_of
     from epimeter.standards.records import records_of
 
+    for option, value in (("--onto-domain", given.onto_domain), ("--new-baseline", given.new_baseline)):
+        if given.standard == "ers" and value:
+            raise click.UsageError(f"{option} is for ONTO 42001; with --standard ers it would change nothing")
     now = datetime.datetime.now(datetime.UTC)
     declared = _declaration(given)
     baseline = None if given.baseline is None else _json(given.baseline, "baseline")
