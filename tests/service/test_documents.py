@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from epimeter.card import catalogue
+from epimeter.service.examples import EXAMPLES, refreshed
 from epimeter.service.problems import KINDS
 from epimeter.service.schemas.certificate import SENTENCES, certificate_components
 
@@ -124,9 +125,17 @@ def test_examples_have_the_shape_of_what_the_server_answers(service, tenant, ope
 
     def alike(shown, given, at):
         if isinstance(shown, dict) and isinstance(given, dict):
-            free = {"detail", "parameters", "ground_truth", "left_out", "where", "default", "source", "fields"} & set(
-                at
-            )
+            free = {
+                "detail",
+                "parameters",
+                "ground_truth",
+                "ground_truth_sources",
+                "left_out",
+                "where",
+                "default",
+                "source",
+                "fields",
+            } & set(at)
             assert free or set(shown) == set(given), (at, set(shown) ^ set(given))
             for name in set(shown) & set(given):
                 alike(shown[name], given[name], (*at, name))
@@ -176,6 +185,33 @@ def test_examples_have_the_shape_of_what_the_server_answers(service, tenant, ope
         alike(example(path), answer.json(), (path,))
         seen += 1
     assert seen >= 25
+
+
+def test_examples_are_made_again_by_a_running_service(service, tenant, openapi):
+    made = refreshed(service.url, tenant.key["key"], ground.as_parquet(ground.columns(2000)))
+    assert set(made) == set(EXAMPLES)
+    for path, method, operation in operations(openapi):
+        for code, answer in made.get(f"{method.upper()} {path}", {}).get("responses", {}).items():
+            media = operation["responses"][code]["content"].get("application/json", {"schema": {}})
+            name = media["schema"].get("$ref", "").rpartition("/")[2]
+            if name:
+                check(openapi, name, answer)
+
+    def facts(examples):
+        """Of each metric in the report: which facts stand there, and why there is no interval."""
+        report = json.dumps(examples["GET /v1/evaluations/{evaluation_id}/report"]["responses"]["200"])
+        found = {}
+        json.loads(
+            report,
+            object_hook=lambda one: (
+                found.setdefault(one["metric"], (sorted(one), one.get("no_interval")))
+                if {"metric", "n_rows"} <= set(one)
+                else one
+            ),
+        )
+        return found
+
+    assert facts(made) == facts(EXAMPLES) and len(facts(made)) > 10, "make the examples again, see service/examples.py"
 
 
 def test_certificates_have_the_closed_schema_that_verifiers_hold_them_to(tenant, openapi):
