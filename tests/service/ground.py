@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from epimeter.store.moments import moment, now
+from epimeter.trust.attestation import attest
+from epimeter.trust.canonical import to_base64
+from epimeter.trust.keys import PrivateKey
+
 START = datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC)
+AUDITOR = PrivateKey.from_seed(bytes(range(32)))
 
 
 def columns(n=2000, seed=0, days=10.0, timestamps=True, over=0.0):
@@ -98,3 +104,10 @@ def watched(client, system, row):
                 return name
         time.sleep(0.1)
     raise AssertionError("a silent system raised no alarm")
+
+
+def attested(document, signer=AUDITOR, **changes):
+    """An auditor's signed statement on a certificate, as it is sent."""
+    facts = {"auditor": "Audit AG", "basis": ("reproduced",), "scope": "numbers and digests", "at": moment(now())}
+    sealed = attest(document, signer, **{**facts, **changes})
+    return {"attestation": json.loads(sealed.to_json()), "public_key": to_base64(signer.public.raw)}

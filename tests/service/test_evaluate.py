@@ -349,7 +349,13 @@ def test_every_change_leaves_an_audit_entry(service, tenant):
     made = tenant.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()["evaluation_id"]
     queued = send(tenant, ground.arrow(ground.columns(6000)), ARROW).json()["evaluation_id"]
     wait(tenant, queued)
-    certificate = tenant.post("/v1/certificates", json={"evaluation_id": made}).json()["certificate"]["id"]
+    document = tenant.post("/v1/certificates", json={"evaluation_id": made}).json()
+    certificate = document["certificate"]["id"]
+    with service.tenant("Audit of changes", scopes=["attest"]) as auditor:
+        assert (
+            auditor.post(f"/v1/certificates/{certificate}/attestations", json=ground.attested(document)).status_code
+            == 201
+        )
     tenant.post(f"/v1/certificates/{certificate}/revoke", json={"reason": "a test"})
     promise = {"model_id": "m", "model_version": "1", "aim": "L1", "data_source": "here"}
     registration = tenant.post("/v1/preregistrations", json=promise).json()["id"]
@@ -379,6 +385,7 @@ def test_every_change_leaves_an_audit_entry(service, tenant):
             ("evaluation.completed", queued),
         ],
         "POST /v1/certificates": [("certificate.issued", certificate)],
+        "POST /v1/certificates/{certificate_id}/attestations": [("certificate.attested", certificate)],
         "POST /v1/certificates/{certificate_id}/revoke": [("certificate.revoked", certificate)],
         "POST /v1/preregistrations": [("evaluation.registered", registration)],
         "POST /v1/webhooks": [("webhook.made", hook)],

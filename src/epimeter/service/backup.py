@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 from sqlalchemy import Connection, insert, inspect, text
+from sqlalchemy.exc import OperationalError
 
 from epimeter import __version__
 from epimeter.errors import EpimeterError
@@ -45,6 +46,9 @@ FRAME = 500
 """Rows that are packed at a time."""
 SKIPPED = ("hits",)
 """Tables whose content lives for a minute."""
+LOCK_TRIES = 20
+DEADLOCK = "40P01"
+"""PostgreSQL's word for it."""
 
 
 class BackupError(EpimeterError):
@@ -81,13 +85,28 @@ def _snapshot(store: Store, meanwhile: Callable[[], None]) -> Iterator[Connectio
             yield reader
         return
     with store.engine.connect().execution_options(isolation_level="REPEATABLE READ") as reader:
-        with store.engine.connect().execution_options(isolation_level="REPEATABLE READ") as lock, lock.begin():
-            names = ", ".join(table.name for table in metadata.sorted_tables)
-            lock.execute(text(f"LOCK TABLE {names} IN SHARE MODE"))
+        with store.engine.connect().execution_options(isolation_level="REPEATABLE READ") as lock, _locked(lock):
             moment = lock.execute(text("SELECT pg_export_snapshot()")).scalar_one()
             reader.execute(text(f"SET TRANSACTION SNAPSHOT '{moment}'"))
             meanwhile()
         yield reader
+
+
+@contextlib.contextmanager
+def _locked(lock: Connection) -> Iterator[None]:
+    """All tables of PostgreSQL, so that nobody writes; where writers wait for one another in a ring we begin again."""
+    names = ", ".join(table.name for table in metadata.sorted_tables)
+    for left in reversed(range(LOCK_TRIES)):
+        begun = lock.begin()
+        try:
+            lock.execute(text(f"LOCK TABLE {names} IN SHARE MODE"))
+            break
+        except OperationalError as fault:
+            begun.rollback()
+            if getattr(fault.orig, "sqlstate", None) != DEADLOCK or not left:
+                raise
+    with begun:
+        yield
 
 
 def _copy_logs(folder: Path, copies: dict[str, Path]) -> None:
