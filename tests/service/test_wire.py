@@ -105,9 +105,13 @@ def test_connections_and_requests_in_flight_are_bounded_and_the_log_is_json(tmp_
             key = client.key["key"]
             begin = f"POST /v1/evaluate?model_id=m HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n".encode()
             begin += b"content-type: application/x-ndjson\r\ncontent-length: 100\r\n\r\n"
-            for _ in range(3):
+            answer = client.get("/v1/usage")
+            end = time.monotonic() + 90
+            while answer.status_code != 429 and time.monotonic() < end:
+                # Where a question of ours holds a place, a body that comes just then is refused: another is begun.
                 held.enter_context(socket.create_connection((host, int(port)), 10)).sendall(begin)
-            answer = until(429, client, "/v1/usage")
+                time.sleep(0.5)
+                answer = client.get("/v1/usage")
             assert answer.status_code == 429 and "at most 3 requests" in answer.text
             assert answer.headers["retry-after"] == "1"
             held.close()
