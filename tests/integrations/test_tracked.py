@@ -31,6 +31,9 @@ def test_mlflow_keeps_numbers_tags_and_the_report_itself(tmp_path, monkeypatch):
     import epimeter.mlflow
 
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv(
+        "MLFLOW_REGISTRY_URI", f"sqlite:///{tmp_path}/runs.db"
+    )  # else it asks a Spark that another test ended
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
     mlflow.set_experiment(experiment_id=mlflow.create_experiment("quiz", artifact_location=str(tmp_path / "artifacts")))
     report = evaluate(*columns())

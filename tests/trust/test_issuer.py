@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -93,8 +94,6 @@ def test_a_certificate_is_issued_logged_and_valid(registry, first_signers):
 
 
 def test_a23_every_attempt_counts_also_those_that_fail(registry, first_signers):
-    from dataclasses import replace
-
     failed = registry.certify(replace(FOUND, obstacles=("too few",)), SUBJECT, first_signers, AT)
     assert (failed.certificate, failed.attempt, failed.obstacles) == (None, 1, ("too few",))
     outcome = registry.certify(FOUND, SUBJECT, first_signers, AT)
@@ -264,8 +263,14 @@ def test_a_folder_whose_making_was_interrupted_is_finished_the_next_time(tmp_pat
 
 # Bad disks -----------------------------------------------------------------------------------------------------------
 
+
+def other_data(number):
+    """The same numbers from other data: data that were certified earn no second certificate."""
+    return replace(FOUND, dataset_digest=f"epi-col-v1:sha-256:{number:064x}")
+
+
 SMALL_DISK = """
-import resource, sys
+import itertools, resource, sys
 from test_issuer import *
 folder, limit = sys.argv[1], int(sys.argv[2])
 with Registry(folder) as registry:
@@ -274,8 +279,8 @@ with Registry(folder) as registry:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
-        while True:
-            print(registry.certify(FOUND, SUBJECT, signers, AT).id, flush=True)
+        for number in itertools.count(1):
+            print(registry.certify(other_data(number), SUBJECT, signers, AT).id, flush=True)
     except TrustError as fault:
         print("SAID", fault, flush=True)
 """
@@ -299,7 +304,7 @@ def test_a_full_disk_gives_one_sentence_and_loses_nothing(registry, first_signer
     assert audit(registry.folder / "log.db", policy(registry)).sound
     for identity in (before.id, *lines[:-1]):
         assert verdict(registry, registry.certificate(identity)) in ("VALID", "SUPERSEDED")
-    after = registry.certify(FOUND, SUBJECT, first_signers, AT)  # with room again it goes on
+    after = registry.certify(other_data(0), SUBJECT, first_signers, AT)  # with room again it goes on
     assert verdict(registry, after.certificate) == "VALID"
 
 
