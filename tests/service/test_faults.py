@@ -165,20 +165,24 @@ class Load:
         """Send until it is answered; any server will do. None when told to stop first."""
         headers = {"x-api-key": self.key, **options.pop("headers", {})}
         headers |= {} if name is None else {"idempotency-key": name}
-        end = None
+        end, last = None, "nothing"
         while True:
-            with contextlib.suppress(httpx.HTTPError):
+            try:
                 service = random.choice(self.services)
                 answer = httpx.request(
                     "GET" if not options else "POST", service.url + path, headers=headers, timeout=30, **options
                 )
                 if answer.status_code < 400:
                     return answer
-                assert answer.status_code in (409, 429, 503), answer.text
+                last = answer.text
+                assert answer.status_code in (409, 429, 503), last
+                assert answer.json()["type"] != "/problems/conflict", last  # trying again would never help
+            except httpx.HTTPError as fault:
+                last = repr(fault)
             if self._stop.is_set():
                 end = end or time.monotonic() + patience
                 if time.monotonic() > end:
-                    raise AssertionError(f"{path} {name} is never answered")
+                    raise AssertionError(f"{path} {name} is never answered: {last}")
             time.sleep(0.05)
 
     def _evaluate(self, number):
@@ -243,6 +247,24 @@ def test_kill_9_under_load_loses_nothing_and_counts_nothing_twice(kind, tmp_path
         assert_logs_sound(first)
         if url is not None:
             processes[1].start()
+
+
+def test_a_certificate_whose_process_died_before_issuing_is_issued_by_the_next(tmp_path):
+    """The claim is there, nothing was signed: the next who asks waits out the lease, and then gets one."""
+    with running(tmp_path, request_lease=1) as made, made.tenant("Left", "CRITICAL") as client:
+        body = ground.body(ground.columns(1000), model_id="c", model_version="1")
+        number = client.post(PATH, json=body).json()["evaluation_id"]
+        store = Store(f"sqlite:///{made.folder}/epimeter.db", pool=1)
+        with store.writing() as db:
+            names = {"organization": client.organization, "organization_name": "Left", "system_id": "c"}
+            held = {"evaluation": number, "domain": "general", "claimed_at": now()}
+            db.execute(certificates.insert().values(**names, **held))
+        store.close()
+        assert client.post("/v1/certificates", json={"evaluation_id": number}).status_code == 409
+        time.sleep(1.5)
+        answer = client.post("/v1/certificates", json={"evaluation_id": number})
+        assert answer.status_code == 201, answer.text
+        assert_one_certificate_each(made, {number: answer.json()["certificate"]["id"]})
 
 
 def assert_one_certificate_each(made, told):

@@ -3,7 +3,7 @@
 
 1. The evaluation is the caller's, completed, certifiable, and its rows are kept.
 2. It is claimed: from here on one process issues, all others get its certificate or wait.
-3. A claim that its process left behind: perhaps the certificate was issued; its report digest tells.
+3. A claim that its process left behind: perhaps the certificate was issued; the registry tells.
 4. Other evaluations of the system enter the log as attempts; then `trust` assesses, signs and logs.
 5. What was issued is noted with the audit entry and the webhooks, in one commit.
 """
@@ -41,6 +41,7 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
     _refuse(row)
     facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
     # 2.
+    at = now()
     with state.store.writing(durable=True) as db:
         claim, entry = registry.claim(
             db,
@@ -49,7 +50,7 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
             organization_name=caller.organization_name,
             system_id=facts.model_id,
             domain=facts.domain,
-            at=now(),
+            at=at,
             patience=int(state.settings.request_lease * SECOND),
         )
     if entry["id"] is not None:
@@ -58,13 +59,17 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
         raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
     # 3.
     report = bytes(row["result"])
-    held = Held(state, number, entry["claimed_at"])
+    held = Held(state, number, at)
     try:
         with Heart(held.renew, state.settings.request_lease / 3, f"the claim of {number}"):
-            data = state.ledger.issued_for(report) if claim == "left" else None
+            data = state.ledger.issued_from(number) if claim == "left" else None
             if data is None:
                 data = _certified(state, caller, wanted, row, facts, report, held)  # 4.
     except (InputError, Problem) as refusal:
+        # Whoever slept past the claim, while this process took over, may have issued before it.
+        data = state.ledger.issued_from(number) if held.ours else None
+        if data is not None:
+            return _noted(state, caller, number, data), data, True
         if held.ours:
             with state.store.writing() as db:
                 registry.give_up(db, number)
@@ -150,7 +155,7 @@ def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
     head = load_canonical(data)["certificate"]
     id: str = head["id"]
     with state.store.writing(durable=True) as db:
-        registry.issued(
+        first = registry.issued(
             db,
             number,
             id=id,
@@ -158,6 +163,8 @@ def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
             issued_at=micros(datetime.fromisoformat(head["issued_at"])),
             expires_at=micros(datetime.fromisoformat(head["expires_at"])),
         )
+        if not first:
+            return id
         evaluations.logged(db, [number])
         journal.note(
             db,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import shutil
 import threading
 import time
@@ -292,14 +291,9 @@ class Ledger:
         """Enter an auditor's attestation; its place in the log."""
         return enter_attestation(self.registry, data, self.signers, _now(), key=key, entered_by=by)
 
-    def issued_for(self, report: bytes) -> bytes | None:
-        """The certificate that states this very report, if one was issued; for a process that died in between."""
-        digest = f"sha-256:{hashlib.sha256(report).hexdigest()}"
-        for row in self.registry.listing():
-            data = self.registry.certificate(row["id"])
-            if load_canonical(data)["evidence"]["report_digest"] == digest:
-                return data
-        return None
+    def issued_from(self, evaluation: str) -> bytes | None:
+        """The certificate of this very evaluation, if one was issued; for a process that died in between."""
+        return self.registry.issued_from(evaluation)
 
     def set_status(self, certificate: str, word: str, reason: str) -> None:
         """Revoke, suspend or restore a certificate."""

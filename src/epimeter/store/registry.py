@@ -46,10 +46,11 @@ def claim(
     return "left", found
 
 
-def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: int, expires_at: int) -> None:
-    """Note what was issued."""
+def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: int, expires_at: int) -> bool:
+    """Note what was issued; false where another process noted it first."""
     values = {"id": id, "level": level, "issued_at": issued_at, "expires_at": expires_at}
-    db.execute(update(certificates).where(certificates.c.evaluation == evaluation).values(**values))
+    claimed = (certificates.c.evaluation == evaluation, certificates.c.id.is_(None))
+    return db.execute(update(certificates).where(*claimed).values(**values)).rowcount == 1
 
 
 def give_up(db: Connection, evaluation: str) -> None:

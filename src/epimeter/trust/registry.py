@@ -276,6 +276,11 @@ class Registry:
         with reading(self.folder / "log.db") as connection:
             return certified_on(connection, system, dataset)
 
+    def issued_from(self, evaluation: str) -> bytes | None:
+        """The certificate that was issued from an evaluation, by the evaluation's id."""
+        rows = self._rows("SELECT certificate FROM standings WHERE evaluation = ? AND cause = 'issued'", evaluation)
+        return self.certificate(rows[0][0]) if rows else None
+
     def certificate(self, identity: str) -> bytes:
         """A certificate as it was handed out: signed document and proof, made again from the log."""
         rows = self._rows(
