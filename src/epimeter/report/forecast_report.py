@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from epimeter.card import find
-from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.forecasts import WORDING, ForecastKind
 from epimeter.report.forecast_curves import ForecastCurves
 from epimeter.report.forecast_figures import forecast_pictures
 from epimeter.report.forecast_verdict import ForecastVerdict
-from epimeter.report.measurement import Measurement, known_name
+from epimeter.report.measurement import Measurement, Measurements
 from epimeter.report.text import READS, parts, shown
 from epimeter.results import plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ForecastReport(Held, Mapping[str, Measurement]):
+class ForecastReport(Measurements):
     """The measurements of one model's forecasts on one data set, by the names of their metrics."""
 
     n_rows: int
@@ -39,29 +38,6 @@ class ForecastReport(Held, Mapping[str, Measurement]):
     version: str = ""
 
     painter = "epimeter.draw.forecasts:forecast_figure"
-
-    def __iter__(self) -> Iterator[str]:
-        return (measurement.metric for measurement in self.measurements)
-
-    def __len__(self) -> int:
-        return len(self.measurements)
-
-    def __getitem__(self, metric: str) -> Measurement:
-        for name in (metric, known_name(metric)):
-            for measurement in self.measurements:
-                if measurement.metric == name:
-                    return measurement
-        raise KeyError(metric)
-
-    def __repr__(self) -> str:
-        some = ", ".join(
-            f"{m.metric} {'undefined' if m.value is None else format(m.value, '.4g')}" for m in self.measurements[:4]
-        )
-        return f"<ForecastReport of {self.n_rows:,} rows: {some}{', …' if len(self) > 4 else ''}>"
-
-    def records(self) -> list[Record]:
-        """One line a metric."""
-        return [measurement.record() for measurement in self.measurements]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, ready for JSON."""

@@ -102,8 +102,39 @@ class Measurement:
         return made
 
 
+class Measurements(Held, Mapping[str, Measurement]):
+    """What every report is: measurements by the names of their metrics, or by what others call them."""
+
+    __slots__ = ()
+    n_rows: int
+    measurements: tuple[Measurement, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return (measurement.metric for measurement in self.measurements)
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    def __getitem__(self, metric: str) -> Measurement:
+        for name in (metric, _known_name(metric)):
+            for measurement in self.measurements:
+                if measurement.metric == name:
+                    return measurement
+        raise KeyError(metric)
+
+    def __repr__(self) -> str:
+        some = ", ".join(
+            f"{m.metric} {'undefined' if m.value is None else format(m.value, '.4g')}" for m in self.measurements[:4]
+        )
+        return f"<{type(self).__name__} of {self.n_rows:,} rows: {some}{', …' if len(self) > 4 else ''}>"
+
+    def records(self) -> list[Record]:
+        """One line a metric."""
+        return [measurement.record() for measurement in self.measurements]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Report(Held, Mapping[str, Measurement]):
+class Report(Measurements):
     """The measurements of one model on one data set, by the names of their metrics.
 
     Print it, or let a notebook show it; `to_frame`, `to_markdown`, `to_latex`, `to_csv`, `to_json`, `save` and `plot`
@@ -133,33 +164,10 @@ class Report(Held, Mapping[str, Measurement]):
     rows: FigureRows | None = field(default=None, compare=False)
     """The rows behind it, for figures that are drawn later; None where they are gone."""
 
-    def __iter__(self) -> Iterator[str]:
-        return (measurement.metric for measurement in self.measurements)
-
-    def __len__(self) -> int:
-        return len(self.measurements)
-
-    def __getitem__(self, metric: str) -> Measurement:
-        for name in (metric, known_name(metric)):
-            for measurement in self.measurements:
-                if measurement.metric == name:
-                    return measurement
-        raise KeyError(metric)
-
-    def __repr__(self) -> str:
-        some = ", ".join(
-            f"{m.metric} {'undefined' if m.value is None else format(m.value, '.4g')}" for m in self.measurements[:4]
-        )
-        return f"<Report of {self.n_rows:,} rows: {some}{', …' if len(self) > 4 else ''}>"
-
     def __str__(self) -> str:
         from epimeter.report.text import text
 
         return text(self)
-
-    def records(self) -> list[Record]:
-        """One line a metric."""
-        return [measurement.record() for measurement in self.measurements]
 
     def document(self, *, for_print: bool = False) -> Document:
         from epimeter.report.pages import document
@@ -205,7 +213,7 @@ def _stated(value: Any) -> Any:
     return plain(value)
 
 
-def known_name(metric: Any) -> str | None:
+def _known_name(metric: Any) -> str | None:
     """The name of the metric that somebody calls otherwise: by an alias, or in other letters."""
     from epimeter.card import find
 
