@@ -236,6 +236,9 @@ class Metric(Generic[R]):
         self, columns: tuple[Any, ...], choices: dict[str, Any], *, look: bool
     ) -> tuple[View, Recipe, dict[str, Any]]:
         """As `prepare`; without `look` the rows are left to the recipe's loop, where that looks at them itself."""
+        if not look and not choices and len(columns) == 2 and self._takes_two:
+            assert self.reads is not None
+            return unread(*columns).read_as(self.reads.reading), self.reads, {}
         y_true, y_prob = self._columns(columns, choices) if self.of_probabilities else self._truth(columns, choices)
         extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
         weight = self._weight(choices)
@@ -258,6 +261,12 @@ class Metric(Generic[R]):
         return self._leaves_default if recipe is self.reads else self._prepare is _view and recipe.checks_rows
 
     @cached_property
+    def _takes_two(self) -> bool:
+        """Whether outcomes and probabilities are all that a call without keywords is about."""
+        more = self.card.needs or self.card.takes or self._required or self.card.labels == "ignored"
+        return self.of_probabilities and not more and self._leaves_default
+
+    @cached_property
     def _leaves_default(self) -> bool:
         return self.reads is not None and self._prepare is _view and self.reads.checks_rows
 
@@ -276,7 +285,11 @@ class Metric(Generic[R]):
     def answer(self, recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> R:
         """The value, with what influenced it: parameters, rows, bins."""
         value = self.compute(finished, **choices)
-        parameters = self._defaults | ({} if recipe is self.reads else recipe.choices()) | dict(choices)
+        parameters = self._defaults.copy()
+        if recipe is not self.reads:
+            parameters |= recipe.choices()
+        if choices:
+            parameters |= choices
         if isinstance(value, float):
             return Number(value, self.name, parameters, n_rows, finished)  # type: ignore[return-value]
         if isinstance(value, Result):

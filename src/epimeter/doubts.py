@@ -17,7 +17,7 @@ from epimeter.errors import InputError
 ROW_SUM_TOLERANCE = 1e-6
 """How far a row of class probabilities may miss 1 (catalogue, shared input rules)."""
 
-_DOUBLES, _SINGLES = np.dtype(np.float64), np.dtype(np.float32)
+_DOUBLES, _SINGLES, _BOOLEANS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.bool_)
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
@@ -83,6 +83,8 @@ def numbers(values: Any, name: str) -> NDArray[Any]:
 def labels(values: Any) -> NDArray[Any]:
     """Labels as whole numbers; 1.0 and True are 1, nothing else is translated."""
     array = as_array(values, "y_true")
+    if array.dtype is _BOOLEANS and array.ndim == 1:
+        return array.view(np.uint8)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

@@ -254,7 +254,8 @@ def _view(
     look: bool,
 ) -> Binary | Multiclass:
     states = None if kind is None else kind_of(kind)
-    refuse_different_indexes(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, **columns)
+    if columns or sample_weight is not None or type(y_true) is not np.ndarray or type(y_prob) is not np.ndarray:
+        refuse_different_indexes(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight, **columns)
     prob = numbers(y_prob, "y_prob")
     if prob.ndim == 2 and prob.shape[1] == 1:
         raise InputError(

@@ -12,7 +12,8 @@ import epimeter.metrics.point as point
 import slow_rows
 from epimeter.core import lib
 from epimeter.core.class_loops import top_labels
-from epimeter.core.row_loops import sound
+from epimeter.core.row_loops import sound, width_bins
+from epimeter.errors import UnsoundRowsError
 from epimeter.summaries import Bins, ClassBins, FineBins, MomentBins, fine
 from epimeter.summaries.cuts import width_index
 from epimeter.summaries.logarithm import log
@@ -137,7 +138,7 @@ def test_a_matrix_that_is_not_sound_has_no_top_labels(bad):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-30, 1 + 1e-6])
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf, -1e-30, -1.0, -2.0, -1e30, 1 + 1e-6, 2.0, 1e30])
 def test_rows_that_are_not_sound_are_found_wherever_they_are(bad, kind, level):
     for place in (0, 7, 8, 8_191, 8_192, 9_999):
         prob, true = np.full(10_000, 0.25, kind), np.zeros(10_000, np.uint8)
@@ -145,8 +146,12 @@ def test_rows_that_are_not_sound_are_found_wherever_they_are(bad, kind, level):
         prob[place] = bad
         assert not sound(true, prob)
         assert not RowTotals([Bins(10)]).add_all(true, prob)
+        with pytest.raises(UnsoundRowsError):
+            width_bins(true, prob, 10)
         prob[place], true[place] = 0.5, 2
         assert not sound(true, prob)
+        with pytest.raises(UnsoundRowsError):
+            width_bins(true, prob, 10)
 
 
 def test_the_core_refuses_slots_and_bounds_that_do_not_fit():

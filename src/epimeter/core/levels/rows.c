@@ -627,45 +627,63 @@ int AT_LEVEL(epi_add_rows)(epi_pass *pass, const epi_rows *rows, int64_t runs, c
     return 0;
 }
 
-static inline pair pair_at(const uint64_t *cell) {
-    pair both;
-    memcpy(&both, cell, sizeof both);
-    return both;
-}
+/* Bins alone need no tile: rows are checked and added where they lie. One word holds a group's rows above its confidence in steps, so
+ * that a row is one addition; outcomes have groups of their own. A word holds 1,023 rows, and SPREAD of them share a block. */
+#define COUNT_BITS 54
+#define COUNT (UINT64_C(1) << COUNT_BITS)
+#define ROWS_A_BLOCK (SPREAD * 1020)
 
-/* Bins alone need no tile: rows are checked and added where they lie, PART of them at a time. 0 when one is not sound. */
-#define ADD_ROWS(NAME, REAL, CHECK)                                                                                    \
-    static int NAME(const uint8_t *came, const REAL *said, int64_t n, int64_t bins, pair *table, int64_t apart) {      \
-        int32_t home[PART];                                                                                            \
-        uint64_t cell[2 * PART];                                                                                       \
-        const double width = (double)bins;                                                                             \
-        const int32_t last = (int32_t)(bins - 1);                                                                      \
-        for (int64_t first = 0; first < n; first += PART) {                                                            \
-            const int64_t some = smaller(PART, n - first);                                                             \
-            const uint8_t *y = came + first;                                                                           \
-            const REAL *p = said + first;                                                                              \
-            if (!CHECK(y, p, some)) return 0;                                                                          \
-            for (int64_t i = 0; i < some; i++) {                                                                       \
-                const int32_t bin = (int32_t)((double)p[i] * width);                                                   \
-                home[i] = bin < last ? bin : last;                                                                     \
-            }                                                                                                          \
-            for (int64_t i = 0; i < some; i++) {                                                                       \
-                cell[2 * i] = 1 + ((uint64_t)y[i] << 32);                                                              \
-                cell[2 * i + 1] = steps_of((double)p[i]);                                                              \
-            }                                                                                                          \
-            int64_t i = 0;                                                                                             \
-            for (; i + 4 <= some; i += 4) {                                                                            \
-                table[home[i]] += pair_at(cell + 2 * i);                                                               \
-                (table + apart)[home[i + 1]] += pair_at(cell + 2 * i + 2);                                             \
-                (table + 2 * apart)[home[i + 2]] += pair_at(cell + 2 * i + 4);                                         \
-                (table + 3 * apart)[home[i + 3]] += pair_at(cell + 2 * i + 6);                                         \
-            }                                                                                                          \
-            for (; i < some; i++) table[home[i]] += pair_at(cell + 2 * i);                                             \
-        }                                                                                                              \
-        return 1;                                                                                                      \
+/* 0 when a row is not sound. */
+#define ADD_ROWS(NAME, REAL)                                                                                                    \
+    static int NAME(const uint8_t *came, const REAL *said, int64_t n, int64_t bins, uint64_t *words, int64_t apart) {           \
+        int32_t home[PART];                                                                                                     \
+        uint64_t cell[PART];                                                                                                    \
+        const double width = (double)bins;                                                                                      \
+        const int32_t last = (int32_t)(bins - 1);                                                                               \
+        for (int64_t first = 0; first < n; first += PART) {                                                                     \
+            const int64_t some = smaller(PART, n - first);                                                                      \
+            const uint8_t *y = came + first;                                                                                    \
+            const REAL *p = said + first;                                                                                       \
+            uint8_t top = 0;                                                                                                    \
+            uint64_t outside = 0; /* its sign: whether one is negative or above 1; -0.0 becomes 0.0 */                          \
+            for (int64_t i = 0; i < some; i++) top |= y[i];                                                                     \
+            for (int64_t i = 0; i < some; i++) {                                                                                \
+                const uint64_t bits = bits_of((double)p[i] + 0.0);                                                              \
+                outside |= bits | (ONE_BITS - bits);                                                                            \
+                cell[i] = steps_of((double)p[i]) - (EPI_STEP_BITS - COUNT);                                                     \
+            }                                                                                                                   \
+            if (top > 1 || outside & SIGN) return 0;                                                                            \
+            for (int64_t i = 0; i < some; i++) {                                                                                \
+                const int32_t bin = (int32_t)((double)p[i] * width);                                                            \
+                home[i] = 2 * (bin < last ? bin : last) + y[i];                                                                 \
+            }                                                                                                                   \
+            int64_t i = 0;                                                                                                      \
+            for (; i + 4 <= some; i += 4) {                                                                                     \
+                words[home[i]] += cell[i];                                                                                      \
+                (words + apart)[home[i + 1]] += cell[i + 1];                                                                    \
+                (words + 2 * apart)[home[i + 2]] += cell[i + 2];                                                                \
+                (words + 3 * apart)[home[i + 3]] += cell[i + 3];                                                                \
+            }                                                                                                                   \
+            for (; i < some; i++) words[home[i]] += cell[i];                                                                    \
+        }                                                                                                                       \
+        return 1;                                                                                                               \
     }
-ADD_ROWS(add_doubles, double, sound_doubles)
-ADD_ROWS(add_singles, float, sound_singles)
+ADD_ROWS(add_doubles, double)
+ADD_ROWS(add_singles, float)
+
+static void settle_words(const uint64_t *words, int64_t tables, int64_t bins, int64_t *totals) {
+    for (int64_t k = 0; k < bins; k++) {
+        uint64_t missed = 0, came = 0, steps = 0;
+        for (const uint64_t *group = words + 2 * k; group < words + 2 * tables * bins; group += 2 * bins) {
+            missed += group[0] >> COUNT_BITS;
+            came += group[1] >> COUNT_BITS;
+            steps += (group[0] & (COUNT - 1)) + (group[1] & (COUNT - 1));
+        }
+        totals[4 * k] += (int64_t)(missed + came);
+        totals[4 * k + 1] += (int64_t)came;
+        carry((int64_t)steps, totals + 4 * k + 2);
+    }
+}
 
 int AT_LEVEL(epi_width_bins)(const epi_rows *rows, int64_t bins, int64_t *totals) {
     if (bins > MOST_SPREAD) {
@@ -676,15 +694,15 @@ int AT_LEVEL(epi_width_bins)(const epi_rows *rows, int64_t bins, int64_t *totals
         }
         return 0;
     }
-    pair table[SPREAD * MOST_SPREAD];
+    uint64_t words[2 * SPREAD * MOST_SPREAD];
     const int64_t tables = rows->n < 256 ? 1 : SPREAD; /* few rows: one table is sooner emptied than four */
-    for (int64_t first = 0; first < rows->n; first += EPI_BLOCK) {
-        const int64_t n = smaller(EPI_BLOCK, rows->n - first), apart = tables == 1 ? 0 : bins;
-        memset(table, 0, (size_t)(tables * bins) * sizeof table[0]);
-        if (!(rows->prob ? add_doubles(rows->outcome + first, rows->prob + first, n, bins, table, apart)
-                         : add_singles(rows->outcome + first, rows->single + first, n, bins, table, apart)))
+    for (int64_t first = 0; first < rows->n; first += ROWS_A_BLOCK) {
+        const int64_t n = smaller(ROWS_A_BLOCK, rows->n - first), apart = tables == 1 ? 0 : 2 * bins;
+        memset(words, 0, (size_t)(2 * tables * bins) * sizeof words[0]);
+        if (!(rows->prob ? add_doubles(rows->outcome + first, rows->prob + first, n, bins, words, apart)
+                         : add_singles(rows->outcome + first, rows->single + first, n, bins, words, apart)))
             return 1;
-        settle_width(table, tables, bins, totals);
+        settle_words(words, tables, bins, totals);
     }
     return 0;
 }
