@@ -20,6 +20,7 @@ from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.formats import Format, recognised
+from epimeter.readers.logs.pieces import in_pieces
 from epimeter.readers.logs.rows import Rows
 from epimeter.readers.logs.sources import agreement, choose
 from epimeter.readers.table import Table
@@ -97,11 +98,13 @@ def read_log(
     files = _files([path] if isinstance(path, str | os.PathLike) else list(path))
     rows, runs = Rows(chosen), []
     for number, (file, format) in enumerate(files):
-        with opened(file) as stream:
-            run = Run(source=stream.source, format=format.name)
-            for answer in format.answers(stream, run, chosen):
-                rows.add(answer, run, number)
-            runs.append(run)
+        run = in_pieces(file, format, rows, number)
+        if run is None:
+            with opened(file) as stream:
+                run = Run(source=stream.source, format=format.name)
+                for answer in format.answers(stream, run, chosen):
+                    rows.add(answer, run, number)
+        runs.append(run)
     if not rows.total:
         raise ReadError(f"{runs[0].source} has no answers")
     return _finished(rows, runs, chosen)

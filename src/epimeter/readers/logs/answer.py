@@ -94,6 +94,18 @@ class Answer:
     time: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a large log: some lines of it, or some entries of an archive's directory."""
+
+    start: int
+    """The first byte, or the place of the first entry."""
+    size: int
+    """Bytes, or entries."""
+    before: int
+    """Lines before it; in an archive the place of the header's entry."""
+
+
 @dataclass(kw_only=True)
 class Run:
     """What is known of the whole log while its answers go by."""
@@ -103,6 +115,9 @@ class Run:
     model: str | None = None
     task: str | None = None
     scorer: str | None = None
+    filter: str | None = None
+    piece: Piece | None = None
+    """The part that is read, where several processes share a log."""
     notes: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """Things that happen to single answers and are said once, with their number."""

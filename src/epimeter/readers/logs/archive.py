@@ -79,15 +79,27 @@ class Archive:
             raise self.damaged("its directory reaches beyond the file")
         return start, length, count
 
-    def members(self) -> Iterator[Member]:
-        """The members in the order of the directory, which is the order they were written in."""
-        place, left = self.start, self.count
+    def entries(
+        self, start: int | None = None, count: int | None = None
+    ) -> Iterator[tuple[int, tuple[Any, ...], bytes]]:
+        """The entries of the directory, in the order they were written in: place, fixed part, and name with extra fields.
+
+        Parameters
+        ----------
+        start
+            The place of the entry to begin with; None for the first.
+        count
+            How many; None for all.
+        """
+        place = self.start if start is None else start
+        left = self.count if count is None else count
         rest = b""
         while left:
             self.file.seek(place)
             piece = self.file.read(min(1 << 20, self.start + self.length - place))
-            place += len(piece)
             buffer, at = rest + piece, 0
+            first = place - len(rest)
+            place += len(piece)
             while left and len(buffer) - at >= ENTRY.size:
                 entry = ENTRY.unpack_from(buffer, at)
                 whole = ENTRY.size + entry[10] + entry[11] + entry[12]
@@ -95,11 +107,16 @@ class Archive:
                     raise self.damaged("its directory is broken")
                 if len(buffer) - at < whole:
                     break
-                yield self._member(entry, buffer[at + ENTRY.size : at + whole])
+                yield first + at, entry, buffer[at + ENTRY.size : at + whole]
                 at, left = at + whole, left - 1
             rest = buffer[at:]
             if not piece and left:
                 raise self.damaged("its directory ends early")
+
+    def members(self, start: int | None = None, count: int | None = None) -> Iterator[Member]:
+        """The members of those entries."""
+        for _, entry, tail in self.entries(start, count):
+            yield self._member(entry, tail)
 
     def _member(self, entry: tuple[Any, ...], tail: bytes) -> Member:
         packed, size, offset = entry[8], entry[9], entry[16]

@@ -128,9 +128,9 @@ def values(stream: Stream) -> Iterator[Any]:
         yield text.value()
 
 
-def lines(stream: Stream) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records of JSON lines with the number of their line."""
-    rest, line = b"", 0
+def lines(stream: Stream, before: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of JSON lines with the number of their line, where so many came before."""
+    rest, line = b"", before
     first = True
     while True:
         piece = stream.read(CHUNK)

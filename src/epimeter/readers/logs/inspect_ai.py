@@ -14,14 +14,20 @@ import msgspec
 
 from epimeter.errors import ReadError
 from epimeter.readers.files import Stream
-from epimeter.readers.logs.answer import Answer, LogOptions, Run
-from epimeter.readers.logs.archive import Archive, Member
+from epimeter.readers.logs.answer import Answer, LogOptions, Piece, Run
+from epimeter.readers.logs.archive import Archive
 from epimeter.readers.logs.document import JsonText, elements, parsed
 from epimeter.readers.logs.outcomes import outcome
 from epimeter.readers.logs.responses import content, labels, tokens
 from epimeter.readers.wording import clean, listed, shown
 
 ATTACHED = "attachment://"
+HEADERS = (b"header.json", b"_journal/start.json")
+"""What says what was evaluated; the journal's where a run was killed."""
+UNKNOWN = {
+    "unknown": True, "is_unknown": True, "unanswerable": True, "answerable": False, "is_answerable": False, "known": False,
+}  # fmt: skip
+"""Metadata that say whether a question has an answer to know, and what says that it has none."""
 
 
 class Sample(msgspec.Struct):
@@ -98,28 +104,34 @@ def _struct(element: dict[str, Any], run: Run) -> Sample:
         raise ReadError(f"every sample must be an object with an id; one of {run.source} is none") from None
 
 
+def header_entry(archive: Archive) -> int:
+    """The place of the header's entry in the directory: `header.json`, or the journal's start where the run was killed."""
+    found: dict[bytes, int] = {}
+    names: list[str] = []
+    for place, entry, tail in archive.entries():
+        name = tail[: entry[10]]
+        if name in HEADERS:
+            found[name] = place
+        elif len(names) < 9:
+            names.append(clean(name.decode("utf-8", "replace")))
+    for name in HEADERS:
+        if name in found:
+            return found[name]
+    raise ReadError(f"an inspect log must hold header.json; {archive.source} holds {listed(names) or 'nothing'}")
+
+
 def _archived(archive: Archive, run: Run) -> Iterator[Sample]:
     """The samples of an archive; the header is read first, wherever it stands."""
-    header = start = None
-    names: list[str] = []
-    for member in archive.members():
-        if member.name == "header.json":
-            header = member
-        elif member.name == "_journal/start.json":
-            start = member
-        elif len(names) < 9:
-            names.append(member.name)
-    found: Member | None = header or start
-    if found is None:
-        raise ReadError(f"an inspect log must hold header.json; {run.source} holds {listed(names) or 'nothing'}")
-    about = parsed(archive.read(found), f"{found.name} of {run.source}")
+    piece = run.piece or Piece(archive.start, archive.count, header_entry(archive))
+    (header,) = archive.members(piece.before, 1)
+    about = parsed(archive.read(header), f"{header.name} of {run.source}")
     if not isinstance(about, dict):
         raise ReadError(f"the header of an inspect log must be an object; {run.source} has {shown(about)}")
-    if header is None:
+    if header.name.encode() != HEADERS[0]:
         run.note("the run was not finished: the log has a journal and no header; its finished samples are read")
     _about(about, run)
     decoder = msgspec.json.Decoder(Sample)
-    for member in archive.members():
+    for member in archive.members(piece.start, piece.size):
         if not (member.name.startswith("samples/") and member.name.endswith(".json")):
             continue
         text = archive.read(member)
@@ -237,10 +249,7 @@ def _numbers(scores: dict[str, Any], scorer: str | None, score: dict[str, Any], 
 
 def _unknown(metadata: Any) -> bool | None:
     """Whether a question has no answer to know, where the dataset says so."""
-    for name in ("unknown", "is_unknown", "unanswerable"):
-        if isinstance(metadata.get(name), bool | int):
-            return bool(metadata[name])
-    for name in ("answerable", "is_answerable", "known"):
-        if isinstance(metadata.get(name), bool | int):
-            return not metadata[name]
+    for name, unknown in UNKNOWN.items():
+        if name in metadata and isinstance(metadata[name], int):
+            return bool(metadata[name]) is unknown
     return None

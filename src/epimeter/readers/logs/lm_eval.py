@@ -51,7 +51,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
         run.model = _model(Path(stream.path), named["date"] if named else None)
     chosen, filters = options.scorer, dict[str, None]()
     known = options.filter
-    for line, record in lines(stream):
+    for line, record in lines(stream, run.piece.before if run.piece else 0):
         name = str(record.get("filter", "none"))
         filters[name] = None
         if known is None:
@@ -75,7 +75,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
         raise ReadError(
             f"{run.source} has no filter {shown(options.filter)}; it has {listed(list(filters))}", field="filter"
         )
-    run.scorer = chosen
+    run.scorer, run.filter = chosen, known
 
 
 def _scores(record: dict[str, Any]) -> list[str]:

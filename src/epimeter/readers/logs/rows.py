@@ -33,11 +33,9 @@ class Rows:
     def __init__(self, options: LogOptions) -> None:
         self.options = options
         self.tables: list[Any] = []
-        self.columns: dict[str, list[Any]] = {}
-        self.filled = 0
+        self.waiting: list[dict[str, Any]] = []
         self.total = 0
         self.statements: Counter[str] = Counter()
-        self.widths: Counter[int] = Counter()
         self.pattern = _compiled(options.confidence_pattern)
 
     def add(self, answer: Answer, run: Run, number_of_run: int) -> None:
@@ -125,7 +123,6 @@ class Rows:
                     row["outside_options"] = max(0.0, 1 - here.mass)
                     probabilities = [here.options[name] / here.mass for name in answer.options]
         if probabilities is not None:
-            self.widths[len(probabilities)] += 1
             row["option_probabilities"] = probabilities
             if answer.label is not None:
                 row["option"] = answer.label
@@ -147,49 +144,60 @@ class Rows:
         return Stated(value, "stated") if 0 <= value <= 1 else Stated(None, "out of range")
 
     def _keep(self, row: dict[str, Any]) -> None:
-        for name, value in row.items():
-            column = self.columns.get(name)
-            if column is None:
-                column = self.columns[name] = [None] * self.filled
-            elif len(column) < self.filled:
-                column.extend([None] * (self.filled - len(column)))
-            column.append(value)
-        self.filled += 1
+        self.waiting.append(row)
         self.total += 1
-        if self.filled == BATCH:
-            self._flush()
+        if len(self.waiting) == BATCH:
+            self.flush()
 
-    def _flush(self) -> None:
+    def take(self, tables: list[Any], total: int, statements: Counter[str]) -> None:
+        """Rows that another process has read."""
+        self.flush()
+        self.tables += tables
+        self.total += total
+        self.statements.update(statements)
+
+    def flush(self) -> None:
+        """The rows that wait become an Arrow table."""
         import pyarrow as pa
 
-        if not self.filled:
+        if not self.waiting:
             return
-        made = {}
-        for name, values in self.columns.items():
-            values.extend([None] * (self.filled - len(values)))
-            made[name] = _column(name, values)
-        self.tables.append(pa.table(made))
-        self.columns, self.filled = {}, 0
+        names: dict[str, Any] = {}
+        for row in self.waiting:
+            names.update(row)
+        self.tables.append(pa.table({name: _column(name, [row.get(name) for row in self.waiting]) for name in names}))
+        self.waiting = []
 
     def table(self) -> Any:
         """All rows as one Arrow table."""
         import pyarrow as pa
 
-        self._flush()
+        self.flush()
         tables = self.tables
         types: dict[str, set[Any]] = {}
         for table in tables:
             for field in table.schema:
                 types.setdefault(field.name, set()).add(field.type)
-        mixed = [name for name, found in types.items() if len(found - {pa.null()}) > 1]
-        for name in mixed:  # metadata of two kinds in two batches
-            tables = [
-                table.set_column(table.schema.get_field_index(name), name, table[name].cast(pa.string()))
-                if name in table.schema.names
-                else table
-                for table in tables
-            ]
+        for name, found in types.items():  # metadata of two kinds in two batches
+            found -= {pa.null()}
+            if len(found) < 2:
+                continue
+            common = pa.float64() if found == {pa.int64(), pa.float64()} else pa.string()
+            tables = [_recast(table, name, common) if name in table.schema.names else table for table in tables]
         return pa.concat_tables(tables, promote_options="default")
+
+
+def _recast(table: Any, name: str, common: Any) -> Any:
+    """A table with one column of another type, as it would be had all rows come in one batch."""
+    import pyarrow as pa
+
+    column = table[name]
+    made = (
+        pa.array([_text(value) for value in column.to_pylist()], common)
+        if common == pa.string()
+        else column.cast(common)
+    )
+    return table.set_column(table.schema.get_field_index(name), name, made)
 
 
 def _column(name: str, values: list[Any]) -> Any:
@@ -209,7 +217,14 @@ def _column(name: str, values: list[Any]) -> Any:
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {bool} or kinds <= {str} or kinds <= {int, float}:
         return pa.array([float(v) if kinds == {int, float} and v is not None else v for v in values])
-    return pa.array([None if value is None else str(value) for value in values], pa.string())
+    return pa.array([_text(value) for value in values], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    """A metadata value among others of another kind; 1.0 is written as 1, since a batch of numbers forgets which it was."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return None if value is None else str(value)
 
 
 def _scalar(value: Any) -> Any:

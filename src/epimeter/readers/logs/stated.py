@@ -90,12 +90,19 @@ def stated(
     >>> stated("Confidence: 7").status
     'ambiguous'
     """
-    if not speaks_of_confidence(text):
-        return NONE
-    text = _plain(text)
-    plainly = PLAINLY.search(text, max(0, len(text) - 60))
-    if plainly is not None and text.isascii() and min(_stems(text)) >= plainly.start():
-        return scaled(plainly["number"], 100.0)  # nothing else in the text could be meant
+    if not text.isascii():
+        if not speaks_of_confidence(text):
+            return NONE
+        text = _plain(text)
+    else:
+        low = text.lower()
+        first = min(_stems(low), default=None)
+        if first is None:
+            return NONE
+        text = _plain(text, low)
+        plainly = PLAINLY.search(text, max(0, len(text) - 60))
+        if plainly is not None and (first if text is low else min(_stems(text))) >= plainly.start():
+            return scaled(plainly["number"], 100.0)  # nothing else in the text could be meant
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
     strong = [mention for mention in mentions if not mention.weak] or mentions
     if not strong:
@@ -114,8 +121,13 @@ def speaks_of_confidence(text: str) -> bool:
     return next(_stems(text.lower()), None) is not None if text.isascii() else LABEL.search(text) is not None
 
 
-def _plain(text: str) -> str:
-    """The text without reasoning in tags and without marks of emphasis, in one form of each character."""
+def _plain(text: str, low: str | None = None) -> str:
+    """The text without reasoning in tags and without marks of emphasis, in one form of each character, in lower case.
+
+    `low` is the text in lower case, where that is known; it is returned as it is where nothing has to go.
+    """
+    if low is not None and "<" not in text and not any(mark in text for mark in MARKS):
+        return low
     if "<" in text and OPEN_THOUGHT.search(text):
         text = THOUGHT.sub("\n", text)
         cut = OPEN_THOUGHT.search(text)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Large logs are read by several processes; nobody can tell from what they give."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from epimeter.errors import ReadError
+from epimeter.readers.logs import pieces, read_log
+
+
+@pytest.fixture
+def three(monkeypatch):
+    """Even a small log is worth three processes; how many pieces were read is counted."""
+    read = []
+    monkeypatch.setattr(pieces, "A_PROCESS", 1000)
+    monkeypatch.setattr(pieces, "cores", lambda: 3)
+    follow = pieces._all_read
+    monkeypatch.setattr(pieces, "_all_read", lambda errands: read.append(found := follow(errands)) or found)
+    return read
+
+
+def alone(path, monkeypatch, **options):
+    monkeypatch.setattr(pieces, "MOST", 1)
+    return read_log(path, **options)
+
+
+def archive(path, n, scorer=lambda i: "s"):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for i in range(n):
+            said = f"Because {i}.\nConfidence: {i % 60 + 40}%" if i % 7 else "About 8 or so. Confidence: 8"
+            entry = {
+                "id": i,
+                "epoch": 1,
+                "target": "B",
+                "output": {"completion": said},
+                "metadata": {"grade": i if i < n // 2 else i + 0.5, "mixed": i if i % 2 else "odd", "late": i > n - 3},
+                "scores": {scorer(i): {"value": "C" if i % 3 else "I", "answer": "B"}},
+            }
+            made.writestr(f"samples/{i}_epoch_1.json", json.dumps(entry))
+        about = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "run_id": "r"}}
+        made.writestr("header.json", json.dumps(about))
+    return path
+
+
+def samples(path, n):
+    lines = []
+    for i in range(n):
+        likelihood = [[str(-0.1 * (i % 9 + k + 1)), "False"] for k in range(3)]
+        lines.append(
+            {"doc_id": i, "doc": {"q": "?"}, "target": "0", "resps": [], "filtered_resps": likelihood, "filter": "none",
+             "acc": float(i % 2)}
+        )  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+@pytest.mark.parametrize(("make", "name"), [(archive, "run.eval"), (samples, "samples_toy.jsonl")])
+def test_several_processes_give_what_one_gives(make, name, three, tmp_path, monkeypatch):
+    path = make(tmp_path / name, 90)
+    shared = read_log(path)
+    assert [part.total for parts in three for part in parts] and sum(part.total for part in three[0]) == 90
+    assert len(three[0]) == 3
+    whole = alone(path, monkeypatch)
+    assert shared.rows.equals(whole.rows) and shared.rows.schema == whole.rows.schema
+    assert shared.notes == whole.notes and shared.facts == whole.facts
+
+
+def test_where_the_pieces_do_not_agree_one_process_has_the_word(three, tmp_path, monkeypatch):
+    path = archive(tmp_path / "run.eval", 90, scorer=lambda i: "early" if i < 45 else "late")
+    shared = read_log(path)
+    assert three and shared.rows.column("why").to_pylist().count("not scored") == 45
+    assert shared.rows.equals(alone(path, monkeypatch).rows)
+
+
+def test_a_fault_in_any_piece_is_worded_with_its_line(three, tmp_path):
+    path = samples(tmp_path / "samples_toy.jsonl", 90)
+    lines = path.read_text().splitlines()
+    lines[70] = lines[70][:40]
+    path.write_text("\n".join(lines))
+    with pytest.raises(ReadError, match=r"line 71 of samples_toy\.jsonl must be JSON"):
+        read_log(path)
