@@ -144,6 +144,21 @@ def test_rows_grow_old_and_their_totals_stay(collection):
     assert collection.unmatched(s) == (0, 1)
 
 
+def test_totals_kept_as_json_are_read_and_written_anew(collection):
+    s = collection.open("", "a")
+    collection.predict(s, said("12", region=["eu", "us"]), NOW)
+    before = {place: window.to_dict() for place, window in collection.history(s).windows.items()}
+    for place, window in before.items():
+        where = "WHERE system = ? AND win = ? AND slice = ?"
+        collection._run(
+            f"UPDATE collected_windows SET totals = ? {where}", (json.dumps(window), s, place.start, place.slice)
+        )
+    assert {place: window.to_dict() for place, window in collection.history(s).windows.items()} == before
+    assert {type(totals) for (totals,) in collection._run("SELECT totals FROM collected_windows").fetchall()} == {bytes}
+    collection.conclude(s, told("12"), NOW)
+    assert exact(collection, s) == 2
+
+
 def test_the_delay_of_truth_is_known(collection):
     s = collection.open("", "a")
     collection.predict(s, said(["1", "2"]), NOW)

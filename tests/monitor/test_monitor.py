@@ -156,7 +156,7 @@ def test_a_reference_may_be_given(quiet, shifted):
 
 
 def test_a_state_fed_day_by_day_notes_every_alarm_once(shifted, tmp_path):
-    state = tmp_path / "shifted.json"
+    state = tmp_path / "shifted.state"
     for number in range(24):
         code, _ = typed("monitor", "feed", state, shifted / f"part-{number:03d}.parquet", "--as-of", day(number))
         if number < 2:
@@ -165,7 +165,7 @@ def test_a_state_fed_day_by_day_notes_every_alarm_once(shifted, tmp_path):
     whole = seen(shifted, "--as-of", day(23))[1]
     windows, everything = (told["systems"][0]["slices"][0]["windows"] for told in (fed, whole))
     assert windows == everything
-    opened = [event["alarm"] for event in json.loads(state.read_text())["events"] if event["event"] == "alarm.opened"]
+    opened = [event["alarm"] for event in History.load(state).events if event["event"] == "alarm.opened"]
     assert opened == [alarm["id"] for alarm in fed["systems"][0]["alarms"]]
     assert opened[0].startswith("change:") and opened[0][-10:] in (day(16), day(17))
 
@@ -176,7 +176,7 @@ def test_a_day_fed_again_replaces_it_and_counts_once(tmp_path):
         pq.write_table(rows(0, labelled=labelled), tmp_path / "day.parquet")
         _, told = seen("feed", state, tmp_path / "day.parquet", "--as-of", day(3))
     assert told["systems"][0]["slices"][0]["windows"]["lifetime"]["rows"] == 800
-    replaced = [e for e in json.loads(state.read_text())["events"] if e["event"] == "window.replaced"]
+    replaced = [e for e in History.load(state).events if e["event"] == "window.replaced"]
     assert len(replaced) == 1 and replaced[0]["before"]["labelled"] < replaced[0]["now"]["labelled"] == 800
 
 
@@ -204,10 +204,10 @@ def test_an_alarm_is_acknowledged_by_name(shifted, tmp_path):
 def test_a_clock_set_back_raises_no_alarm_and_closes_nothing_again(quiet, tmp_path):
     state = tmp_path / "s.json"
     seen("feed", state, quiet, "--as-of", day(23))
-    before = state.read_text()
+    before = History.load(state).to_dict()
     code, told = seen("feed", state, "--as-of", day(2))
     assert code == 0 and "is kept" in told["cautions"][0]
-    assert json.loads(state.read_text()) == json.loads(before)
+    assert History.load(state).to_dict() == before
 
 
 def test_rows_waiting_longer_than_the_horizon_count_as_never_labelled(tmp_path):
@@ -309,7 +309,7 @@ def test_rows_without_a_time_need_a_day_in_the_name(tmp_path, capsys):
     assert "rows need a time" in refusal(capsys, tmp_path)
     state = tmp_path / "s.json"
     seen("feed", state, tmp_path / "rows.parquet", "--as-of", "2026-02-03")
-    assert [place[2] for place in json.loads(state.read_text())["windows"]] == ["2026-02-03"]
+    assert [place.start for place in History.load(state).windows] == ["2026-02-03"]
 
 
 def test_rows_and_summaries_in_one_folder_are_refused(tmp_path, capsys):
@@ -360,6 +360,25 @@ def test_a_history_is_saved_and_loaded_to_the_bit(quiet, tmp_path):
     again = History.load(tmp_path / "h.json")
     assert again.to_dict() == history.to_dict()
     assert look(again).to_dict() == look(history).to_dict()
+
+
+def test_a_state_kept_as_json_is_read_and_written_anew(quiet, tmp_path):
+    state = tmp_path / "s.json"
+    history = History(Settings(), by=("region",))
+    history.feed(arrived([quiet], Ask(by=("region",), name="s")))
+    state.write_text(json.dumps(history.to_dict()))
+    assert typed("monitor", "feed", state, "--as-of", day(23))[0] == 0
+    assert state.read_bytes().startswith(b"epimeter monitor 2\n")
+    assert History.load(state).to_dict()["windows"] == history.to_dict()["windows"]
+
+
+def test_a_state_cut_off_anywhere_is_refused_in_one_sentence(quiet, tmp_path, capsys):
+    history = History()
+    history.feed(arrived([quiet], Ask(name="s")))
+    whole = history.to_bytes()
+    for length in (5, 18, 19, 200, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "s.state").write_bytes(whole[:length])
+        assert "s.state" in refusal(capsys, "feed", tmp_path / "s.state")
 
 
 def test_forecasts_of_two_kinds_are_not_mixed(tmp_path):

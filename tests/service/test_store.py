@@ -1,15 +1,31 @@
 """Migrations up and down with data in them, and what the repositories promise, on both databases."""
 
 import io
+import json
 import threading
 import time
 
+import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from epimeter.store import Store, evaluations, idempotency, jobs, journal, leases, organizations, registry, signals
+from epimeter.monitor.cells import SIZE
+from epimeter.monitor.history import History
+from epimeter.monitor.window import Window
+from epimeter.store import (
+    Store,
+    collecting,
+    evaluations,
+    idempotency,
+    jobs,
+    journal,
+    leases,
+    organizations,
+    registry,
+    signals,
+)
 from epimeter.store.engine import StoreError
 from epimeter.store.migrations import migrate, revision
 from epimeter.store.moments import SECOND, micros, moment, month_of, new_id, now, written
@@ -74,7 +90,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         db.execute(text("INSERT INTO rows VALUES ('eval_1', 0, :data)"), evaluations_rows)
         jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=9)
     migrate(empty)
-    assert kept() and revision(empty) == "0007"
+    assert kept() and revision(empty) == "0008"
     with empty.writing() as db:
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
@@ -83,7 +99,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
-    for target in ("0002", "0001", "0007", "0001"):
+    for target in ("0002", "0001", "0008", "0001"):
         migrate(empty, target)
         assert revision(empty) == target and kept()
     migrate(empty, "base")
@@ -91,6 +107,26 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
     with empty.reading() as db:
         assert set(inspect(db).get_table_names()) <= {"alembic_version"}
     migrate(empty)
+
+
+def test_totals_of_windows_go_from_json_to_bytes_and_back(empty):
+    migrate(empty, "0007")
+    before = Window(np.arange(1, SIZE + 1)).having(scale=97.5).to_dict()
+    with empty.writing() as db:
+        values = {"totals": json.dumps(before)}
+        db.execute(text("INSERT INTO collected_windows VALUES (1, '2026-01-01', '', :totals)"), values)
+        values = (1, "org_a", "s", json.dumps(History().to_dict()), 0, "", 0, 0)
+        names = [f"v{k}" for k in range(len(values))]
+        marks = ", ".join(f":{name}" for name in names)
+        db.execute(text(f"INSERT INTO collected_systems VALUES ({marks})"), dict(zip(names, values, strict=True)))
+    migrate(empty, "0008")
+    for _ in range(2):  # in the old form, then in the new one
+        with empty.writing() as db:
+            (window,) = collecting.collection(db).history(1).windows.values()
+            assert window.to_dict() == before
+    migrate(empty, "0007")
+    with empty.reading() as db:
+        assert json.loads(db.execute(text("SELECT totals FROM collected_windows")).scalar_one()) == before
 
 
 def test_processes_that_migrate_at_once_do_it_once(empty):
@@ -110,7 +146,7 @@ def test_processes_that_migrate_at_once_do_it_once(empty):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and revision(empty) == "0007"
+    assert faults == [] and revision(empty) == "0008"
 
 
 def test_a_database_of_a_newer_program_is_refused(store):

@@ -42,7 +42,7 @@ def monitor() -> None:
     \b
     epimeter monitor logs/ --by region
     epimeter monitor summaries/ --reference 'january/*.epi' --tolerance 0.02
-    epimeter monitor feed state.json day.parquet --as-of 2026-02-10
+    epimeter monitor feed bot.state day.parquet --as-of 2026-02-10
 
     Windows come from the times of the rows, or from the days that files, folders or summaries are named by. Without
     --reference the first third of the windows with outcomes is the reference. Exit code 0: no open alarm, 1: an open alarm,

@@ -68,10 +68,10 @@ class Reference:
     @cached_property
     def radius(self) -> Floats:
         """How many standard errors the ellipsoid reaches, shape (..., 1)."""
-        from scipy.stats import chi2
+        from scipy.special import gammaincinv  # the chi-squared quantile, without the cost of a distribution object
 
         ranges = np.maximum(self.known.sum(axis=-1, keepdims=True), 1)
-        return np.asarray(np.sqrt(chi2.ppf(1 - self.doubt / 2, ranges)))
+        return np.asarray(np.sqrt(2 * gammaincinv(ranges / 2, 1 - self.doubt / 2)))
 
     @cached_property
     def direction(self) -> Floats:
@@ -85,11 +85,11 @@ class Reference:
 
         The weights are split into a part along the reference's own, known to a normal interval, and the rest.
         """
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
         along = (errors * self.direction[..., None]).sum(axis=-2)
         rest = np.maximum((errors**2).sum(axis=-2) - along**2, 0.0)
-        return np.asarray(norm.isf(self.doubt / 4) * along + self.radius * np.sqrt(rest))
+        return np.asarray(-ndtri(self.doubt / 4) * along + self.radius * np.sqrt(rest))
 
 
 def log_e_values(rows: Floats, true: Floats, prob: Floats, reference: Reference, tolerance: float) -> Floats:
@@ -129,12 +129,17 @@ def log_weights(reference: Reference) -> Floats:
 
 def onward(log_sum: Floats, log_e: Floats) -> Floats:
     """The Shiryaev-Roberts sums after one more window, in logarithms: log((1 + R) e)."""
-    return np.asarray(np.logaddexp(0.0, log_sum) + log_e)
+    # As numpy.logaddexp(0, log_sum), in operations that run on several numbers at once.
+    return np.asarray(np.maximum(log_sum, 0.0) + np.log1p(np.exp(-np.abs(log_sum))) + log_e)
 
 
 def log_mean(log_sum: Floats, weights: Floats) -> Floats:
     """Log of the weighted mean over ranges, sides and bets: the evidence of one slice."""
-    return np.asarray(np.logaddexp.reduce(log_sum + weights, axis=(-3, -2, -1)))
+    parts = (log_sum + weights).reshape(*log_sum.shape[:-3], -1)
+    top = parts.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(parts - top).sum(axis=-1)) + top[..., 0])
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from epimeter.inference.detectors import Reference, log_e_values, log_mean, log_weights, onset, onward
 from epimeter.monitor.alarm import Alarm, called
+from epimeter.monitor.cells import RANGES
 from epimeter.monitor.series import Series, Totals
 from epimeter.monitor.settings import Settings
-from epimeter.monitor.window import A_YEAR, RANGES, Window
+from epimeter.monitor.window import A_YEAR, Window
 
 Floats = NDArray[np.float64]
 QUIET = 7
@@ -131,20 +132,34 @@ def watched(
     return ChangeWatch(reference, first, system, by_slice, tuple(episode.alarms), unknown)
 
 
-def difference(reference: Reference, number: int, totals: Totals, only: int | None = None) -> Difference | None:
-    """How much more often than in the reference outcomes came true, given the confidence, in all ranges or `only` one.
+def difference(reference: Reference, number: int, totals: Totals) -> Difference | None:
+    """How much more often than in the reference outcomes came true, given the confidence; None without rows to compare."""
+    rows, excess, variance = _compared(reference, number, totals)
+    return _difference(float(rows.sum()), float(excess.sum()), variance)
 
-    None without rows to compare.
-    """
-    known = reference.known[number] & (np.arange(RANGES) == only if only is not None else True)
+
+def by_range(reference: Reference, number: int, totals: Totals) -> tuple[Difference | None, ...]:
+    """The same in every range of confidence alone."""
+    rows, excess, variance = _compared(reference, number, totals)
+    parts = zip(rows.tolist(), excess.tolist(), variance, strict=True)
+    return tuple(_difference(n, more, spread) for n, more, spread in parts)
+
+
+def _compared(reference: Reference, number: int, totals: Totals) -> tuple[Floats, Floats, Floats]:
+    """Rows of each range with a reference, their outcomes beyond those expected, and the variance of these (two parts)."""
+    known = reference.known[number]
     rows, true, prob = totals.each(lambda part: np.where(known, part, 0.0))
-    n = float(rows.sum())
+    rate = (true + 1) / (rows + 2)
+    parts = rows * rate * (1 - rate), (rows * reference.spread[number]) ** 2
+    return rows, true - prob - rows * reference.gap[number], np.stack(parts, axis=-1)
+
+
+def _difference(n: float, excess: float, variance: Floats) -> Difference | None:
     if n == 0:
         return None
-    value = float((true - prob - rows * reference.gap[number]).sum()) / n
-    rate = (true + 1) / (rows + 2)
-    variance = float((rows * rate * (1 - rate)).sum() + ((rows * reference.spread[number]) ** 2).sum())
-    reach = 1.96 * math.sqrt(variance) / n
+    chance, spread = variance.reshape(-1, 2).sum(axis=0).tolist()
+    reach = 1.96 * math.sqrt(chance + spread) / n
+    value = excess / n
     return Difference(int(n), value, value - reach, value + reach)
 
 
@@ -223,8 +238,7 @@ class Episodes:
     def _worst(self, first: int, last: int, number: int) -> tuple[str, Difference] | None:
         """The range of confidence that changed most for certain."""
         sums = self._sums(first, last, number)
-        made = [(k, difference(self.reference, number, sums, only=k)) for k in range(RANGES)]
-        known = [(k, d) for k, d in made if d is not None]
+        known = [(k, d) for k, d in enumerate(by_range(self.reference, number, sums)) if d is not None]
         if not known:
             return None
         k, most = max(known, key=lambda item: max(item[1].low, -item[1].high))

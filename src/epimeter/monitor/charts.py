@@ -14,7 +14,7 @@ from epimeter.monitor.change import difference
 from epimeter.monitor.series import measures, sliding
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.watch import SystemLook
-from epimeter.monitor.window import between
+from epimeter.monitor.window import Window, between
 from epimeter.report.svg import Board
 
 MOST_ROWS = 60
@@ -212,7 +212,7 @@ def _ece(system: SystemLook, settings: Settings) -> Picture:
 def _rows(system: SystemLook, settings: Settings) -> Picture:
     found = system.series
     places = _at(system, settings)
-    windows = found.whole
+    windows = [Window(cells) for cells in found.whole]
     most = max(1, *(window.n_rows + window.off_scale for window in windows))
     board = _board(system, settings, 0.0, most * 1.1)
     board.across = (board.across[0] - 0.5, board.across[1] + 0.5)

@@ -19,6 +19,7 @@ from typing import Any
 
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import Outcomes, Predictions
+from epimeter.monitor.cells import is_old, packed, unpacked
 from epimeter.monitor.history import History
 from epimeter.monitor.intake import MOST_SLICES
 from epimeter.monitor.joined import came_true, rounds, windows_at, windows_of
@@ -36,8 +37,11 @@ TABLES = (
         PRIMARY KEY (system, id))""",
     "CREATE INDEX IF NOT EXISTS ix_collected_rows_system_win ON collected_rows (system, win)",
     """CREATE TABLE IF NOT EXISTS collected_windows (
-        system BIGINT NOT NULL, win VARCHAR(16) NOT NULL, slice TEXT NOT NULL, totals TEXT NOT NULL,
+        system BIGINT NOT NULL, win VARCHAR(16) NOT NULL, slice TEXT NOT NULL, totals BLOB NOT NULL,
         PRIMARY KEY (system, win, slice))""",
+    """CREATE TABLE IF NOT EXISTS collected_looks (
+        system BIGINT NOT NULL PRIMARY KEY, until VARCHAR(16) NOT NULL, as_of VARCHAR(16) NOT NULL,
+        aged_at BIGINT NOT NULL, state BLOB NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS collected_corrections (
         system BIGINT NOT NULL, id VARCHAR(200) NOT NULL, half VARCHAR(10) NOT NULL, before TEXT NOT NULL,
         after TEXT NOT NULL, at BIGINT NOT NULL)""",
@@ -126,7 +130,7 @@ class Collection:
     def make(self) -> None:
         """Make the tables where they are missing."""
         for statement in TABLES:
-            self._run(statement)
+            self._run(statement.replace("BLOB", "BYTEA") if self.dialect.postgres else statement)
 
     def open(self, organization: str, system: str, settings: Settings | None = None) -> int:
         """The number of a system, which is made when it is new; until the commit it is the caller's alone."""
@@ -304,7 +308,7 @@ class Collection:
         if new:
             self._refuse_many(system, new)
         made = (
-            (system, win, part, json.dumps(known.get((win, part), empty()).merge(window).to_dict()))
+            (system, win, part, packed(known.get((win, part), empty()).merge(window).cells))
             for (win, part), window in moved.items()
         )
         statement = self.dialect.words(
@@ -319,9 +323,18 @@ class Collection:
             some = wins[begin : begin + 500]
             marks = ", ".join("?" * len(some))
             query = f"SELECT win, slice, totals FROM collected_windows WHERE system = ? AND win IN ({marks})"
-            for win, part, totals in self._run(query, (system, *some)).fetchall():
-                found[win, part] = Window.from_dict(json.loads(totals))
+            found |= self._windows(system, self._run(query, (system, *some)).fetchall())
         return found
+
+    def _windows(self, system: int, rows: list[tuple[str, str, Any]]) -> dict[tuple[str, str], Window]:
+        """Windows as they are kept; those in the old form are written again in the new one."""
+        cells = unpacked([totals for _, _, totals in rows])
+        old = [k for k, (_, _, totals) in enumerate(rows) if is_old(totals)]
+        if old:
+            statement = "UPDATE collected_windows SET totals = ? WHERE system = ? AND win = ? AND slice = ?"
+            again = [(packed(cells[k]), system, *rows[k][:2]) for k in old]
+            self.cursor.executemany(self.dialect.words(statement), again)
+        return {(win, part): Window(vector) for (win, part, _), vector in zip(rows, cells, strict=True)}
 
     def _refuse_many(self, system: int, new: list[tuple[str, str]]) -> None:
         query = "SELECT DISTINCT slice FROM collected_windows WHERE system = ? AND slice <> ''"
@@ -353,7 +366,7 @@ class Collection:
         values = (system, last, moments[1])
         query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND {unlabelled}"
         never = windows_of(self._run(query, values).fetchall())
-        self._add(system, {place: replace(empty(), never=window.n_rows) for place, window in never.items()})
+        self._add(system, {place: empty().having(never=window.n_rows) for place, window in never.items()})
         self._run(f"DELETE FROM collected_rows WHERE system = ? AND {unlabelled}", values)
         given_up = self.cursor.rowcount
         labelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL)"
@@ -374,15 +387,14 @@ class Collection:
         history = self._state(system)
         name = self._run("SELECT name FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
         found = self._run("SELECT win, slice, totals FROM collected_windows WHERE system = ?", (system,)).fetchall()
-        for win, part, totals in found:
-            window = Window.from_dict(json.loads(totals))
+        for (win, part), window in self._windows(system, found).items():
             if window.n_rows:
                 history.windows[Place(name, part, win)] = window
         return history
 
     def remember(self, system: int, history: History) -> None:
         """Keep what was noted beside the totals."""
-        self._keep(system, History.from_dict(history.to_dict() | {"windows": []}))
+        self._keep(system, replace(history, windows={}))
 
     def corrections(self, system: int, limit: int = 1000) -> list[dict[str, Any]]:
         """What was corrected, the newest first: before and after."""

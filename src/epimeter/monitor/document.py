@@ -10,10 +10,11 @@ from epimeter.documents.html import html
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
 from epimeter.documents.terminal import terminal
 from epimeter.monitor.alarm import called
+from epimeter.monitor.cells import RANGES
 from epimeter.monitor.charts import charts
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.watch import Look, SliceLook, SystemLook
-from epimeter.monitor.window import A_YEAR, RANGES
+from epimeter.monitor.window import A_YEAR
 
 MOST_SYSTEMS = 200
 """Systems that get charts on one page; the others are listed."""

@@ -15,12 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from epimeter.errors import InputError, ReadError
+from epimeter.monitor.cells import SIZE
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.window import Arrivals, Place, Window, between, merged, without
 from epimeter.readers.wording import clean
 
 FORMAT = 1
+"""Of the plain values."""
+MAGIC = b"epimeter monitor 2\n"
+"""With which a state begins that is kept as bytes; the next form has another number."""
 
 
 @dataclass
@@ -75,25 +82,21 @@ class History:
         said = list(arrivals.cautions)
         if arrivals.windows:
             self.kind = arrivals.kind
-        came = {(place.system, place.start) for place in arrivals.windows}
-        for system, start in sorted(came):
+        again = set()
+        for system, start in sorted({(place.system, place.start) for place in arrivals.windows}):
             before = self.windows.get(Place(system, "", start))
-            if before is None:
-                continue
-            now = arrivals.windows[Place(system, "", start)]
-            said += self._replaced(system, start, before, now)
+            if before is not None:
+                again.add((system, start))
+                said += self._replaced(system, start, before, arrivals.windows[Place(system, "", start)])
+        if again:
             # A slice that has no rows any more goes with the day it was in.
-            self.windows = {
-                place: window
-                for place, window in self.windows.items()
-                if not (place.system == system and place.start == start)
-            }
+            self.windows = {p: window for p, window in self.windows.items() if (p.system, p.start) not in again}
         self.windows |= arrivals.windows
         said += self._moved_on(as_of)
         return said
 
     def _replaced(self, system: str, start: str, before: Window, now: Window) -> list[str]:
-        if before.to_dict() == now.to_dict():
+        if np.array_equal(before.cells, now.cells):
             return []
         self.events.append(
             {
@@ -141,15 +144,13 @@ class History:
             {"event": "alarm.changed", "alarm": alarm, "state": "acknowledged", "by": by, "as_of": self.as_of}
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+    def noted_facts(self) -> dict[str, Any]:
+        """All but the windows, as plain values."""
         return {
-            "format": FORMAT,
             "settings": self.settings.to_dict(),
             "kind": self.kind,
             "by": list(self.by),
             "as_of": self.as_of,
-            "windows": [[p.system, p.slice, p.start, w.to_dict()] for p, w in _ordered(self.windows.items())],
             "reference": [[*key, window.to_dict()] for key, window in sorted(self.reference.items())],
             "settled": self.settled,
             "closed": self.closed,
@@ -157,6 +158,11 @@ class History:
             "noted": self.noted,
             "events": self.events,
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        windows = [[p.system, p.slice, p.start, w.to_dict()] for p, w in _ordered(self.windows.items())]
+        return {"format": FORMAT, **self.noted_facts(), "windows": windows}
 
     @classmethod
     def from_dict(cls, state: Any, name: str = "the state") -> History:
@@ -182,13 +188,44 @@ class History:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
             raise ReadError(f"{name} does not hold together as the state of a monitor ({fault})") from None
 
+    def to_bytes(self) -> bytes:
+        """The state as it is kept in a file: the vectors of all windows one after the other, the rest as plain values."""
+        windows = _ordered(self.windows.items())
+        cells = np.stack([window.cells for _, window in windows]) if windows else np.zeros((0, SIZE), np.int64)
+        places = [[place.system, place.slice, place.start] for place, _ in windows]
+        state = {**self.noted_facts(), "places": places, "cells": cells.astype("<i8", copy=False).tobytes()}
+        return MAGIC + msgspec.msgpack.encode(state)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "the state") -> History:
+        """The history back, also from the JSON in which states were kept before; saving writes the new form."""
+        wrong = ReadError(f"{name} is not the state of a monitor; give the file that epimeter monitor feed wrote")
+        try:
+            if not data.startswith(MAGIC):
+                return cls.from_dict(json.loads(data), name)
+            state = msgspec.msgpack.decode(data[len(MAGIC) :])
+            cells = np.frombuffer(state.pop("cells"), "<i8").astype(np.int64).reshape(-1, SIZE)
+            places = [Place(*place) for place in state.pop("places")]
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ):  # those of msgspec and of a wrong encoding are ValueErrors
+            raise wrong from None
+        if len(places) != len(cells):
+            raise ReadError(f"{name} does not hold together: {len(places):,} places, {len(cells):,} windows")
+        history = cls.from_dict({**state, "format": FORMAT, "windows": []}, name)
+        history.windows = dict(zip(places, map(Window, cells), strict=True))
+        return history
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; a crash leaves the one before or this one, never half of it."""
         target = Path(path)
         number, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
         try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                json.dump(self.to_dict(), file, separators=(",", ":"))
+            with os.fdopen(number, "wb") as file:
+                file.write(self.to_bytes())
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
@@ -199,14 +236,7 @@ class History:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:
         """Read a state."""
-        name = clean(os.path.basename(os.fsdecode(path)))
-        try:
-            state = json.loads(Path(path).read_bytes())
-        except (ValueError, UnicodeDecodeError):
-            raise ReadError(
-                f"{name} is not the state of a monitor; give the file that epimeter monitor feed wrote"
-            ) from None
-        return cls.from_dict(state, name)
+        return cls.from_bytes(Path(path).read_bytes(), clean(os.path.basename(os.fsdecode(path))))
 
 
 def _ordered(items: Iterable[tuple[Place, Window]]) -> list[tuple[Place, Window]]:

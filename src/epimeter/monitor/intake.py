@@ -172,7 +172,7 @@ def _add(part: Arrivals, table: Table, file: File, ask: Ask, values: dict[str, s
             place = Place(str(system), f"{name}={value[0]}" if column is not None else "", str(start))
             part.add(
                 place,
-                replace(made[number], classes=classes, off_scale=int(off[number]), scale=scale if off[number] else 0.0),
+                made[number].having(classes=classes, off_scale=int(off[number]), scale=scale if off[number] else 0.0),
             )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ def windows_of(rows: Sequence[Sequence[Any]], *, event: bool = False) -> dict[tu
     many = np.bincount(code, weights=timed, minlength=len(known))
     found: dict[tuple[str, str], Window] = {}
     for (start, text), k in known.items():
-        window = replace(made[k], delays=int(many[k]), delay=int(late[k]))
+        window = made[k].having(delays=int(many[k]), delay=int(late[k]))
         for part in ("", *(f"{name}={value}" for name, value in json.loads(text).items())):
             place = (start, part)
             found[place] = window if place not in found else found[place].merge(window)

@@ -6,13 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.monitor.cells import OFF_SCALE, RANGES, ROWS, SHOWN, SIZE, TRUE, Cells, stated
 from epimeter.monitor.history import History
-from epimeter.monitor.window import RANGES, Window, empty
+from epimeter.monitor.window import Place, Window
 
 Floats = NDArray[np.float64]
 
@@ -39,54 +41,67 @@ class Series:
 
     Attributes
     ----------
+    cells
+        The totals of the windows, shape (windows, slices, 68); zeros where a slice has no rows.
     totals
         Labelled rows, outcomes and confidence, shape (windows, slices, ranges).
-    grid
-        The windows themselves, by start and slice.
     """
 
     system: str
     slices: tuple[str, ...]
     starts: tuple[str, ...]
+    cells: Cells
     totals: Totals
-    grid: dict[tuple[str, str], Window]
     future: int = 0
 
     @property
     def rows(self) -> Floats:
         return self.totals.rows
 
-    @property
-    def whole(self) -> list[Window]:
-        """The windows of all rows."""
-        return [self.grid.get((start, ""), empty()) for start in self.starts]
+    @cached_property
+    def whole(self) -> Cells:
+        """The totals of all rows together, shape (windows, 68)."""
+        return self.cells[:, 0] if self.slices else np.zeros((len(self.starts), SIZE), np.int64)
 
-    @property
+    @cached_property
+    def active(self) -> NDArray[np.int64]:
+        """Places of the windows to which predictions came, on whatever scale."""
+        return np.flatnonzero(self.whole[:, SHOWN].sum(axis=-1) + self.whole[:, OFF_SCALE])
+
+    @cached_property
     def labelled(self) -> NDArray[np.int64]:
         """Places of the windows that have labelled rows."""
-        return np.flatnonzero(self.rows[:, 0].sum(axis=-1) > 0)
+        return np.flatnonzero(self.whole[:, ROWS].sum(axis=-1) > 0)
 
 
-def series(history: History, system: str, until: str | None) -> Series:
+def by_system(history: History) -> dict[str, list[tuple[Place, Window]]]:
+    """The windows of every system, systems in order."""
+    made: dict[str, list[tuple[Place, Window]]] = {}
+    for place, window in history.windows.items():
+        made.setdefault(place.system, []).append((place, window))
+    return dict(sorted(made.items()))
+
+
+def series(system: str, windows: list[tuple[Place, Window]], until: str | None) -> Series:
     """The windows of a system up to one; later ones are counted and left out."""
-    mine = {place: window for place, window in history.windows.items() if place.system == system}
-    late = {place.start for place in mine if until is not None and place.start > until}
-    starts = tuple(sorted({place.start for place in mine} - late))
-    slices = tuple(sorted({place.slice for place in mine}))
-    rows = np.zeros((len(starts), len(slices), RANGES))
-    true, prob = np.zeros_like(rows), np.zeros_like(rows)
-    grid: dict[tuple[str, str], Window] = {}
+    names = {place.start for place, _ in windows}
+    starts = tuple(sorted(start for start in names if until is None or start <= until))
+    slices = tuple(sorted({place.slice for place, _ in windows}))
     at = {start: number for number, start in enumerate(starts)}
     of = {name: number for number, name in enumerate(slices)}
-    for place, window in mine.items():
-        if place.start not in at:
-            continue
-        key = at[place.start], of[place.slice]
-        rows[key], true[key] = window.labelled.count, window.labelled.true.floats()
-        prob[key] = window.labelled.prob.floats()
-        grid[place.start, place.slice] = window
-    future = sum(w.n_rows for p, w in mine.items() if p.start in late and p.slice == "")
-    return Series(system, slices, starts, Totals(rows, true, prob), grid, future)
+    mine = [(at[place.start], of[place.slice], window.cells) for place, window in windows if place.start in at]
+    cells = np.zeros((len(starts), len(slices), SIZE), np.int64)
+    if mine:
+        rows, columns, vectors = zip(*mine, strict=True)
+        cells[list(rows), list(columns)] = np.stack(vectors)
+    future = sum(window.n_rows for place, window in windows if place.start not in at and place.slice == "")
+    return Series(system, slices, starts, cells, totals_of(cells), future)
+
+
+def totals_of(cells: Cells) -> Totals:
+    """The labelled rows of windows, as doubles."""
+    prob = stated(cells)[..., :RANGES]
+    return Totals(cells[..., ROWS].astype(np.float64), cells[..., TRUE].astype(np.float64), prob)
 
 
 def reference_windows(history: History, found: Series) -> dict[str, Window] | None:
@@ -156,7 +171,7 @@ class Measures:
 
 def measures(totals: Totals, alpha: float = 0.05) -> Measures:
     """Bias and ECE of totals."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     rows, true, prob = totals
     n = rows.sum(axis=-1)
@@ -167,7 +182,7 @@ def measures(totals: Totals, alpha: float = 0.05) -> Measures:
     return Measures(
         n,
         (share * gap).sum(axis=-1),
-        float(norm.isf(alpha / 2)) * np.sqrt((share**2 * error**2).sum(axis=-1)),
+        float(-ndtri(alpha / 2)) * np.sqrt((share**2 * error**2).sum(axis=-1)),
         (share * np.abs(gap)).sum(axis=-1),
         # The mean of |normal(gap, error)| is above |gap| by at most error sqrt(2/pi): that much the ECE is too high.
         (share * error).sum(axis=-1) * math.sqrt(2 / math.pi),

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.monitor.alarm import Alarm
+from epimeter.monitor.cells import CLASSES, FEWEST_TO_REPEAT, NEVER, OFF_SCALE, SCALE, SHOWN, added, same_stated
 from epimeter.monitor.intake import listed
 from epimeter.monitor.series import Series
 from epimeter.monitor.settings import Settings
-from epimeter.monitor.window import Window, between, later, merged
+from epimeter.monitor.window import Window, between, later
 
 PSI_SOME, PSI_MUCH = 0.1, 0.25
 """Population stability index from which a drift is called moderate, and large (Siddiqi 2006)."""
@@ -82,15 +83,13 @@ def drift(reference: NDArray[Any], week: Window) -> Drift | None:
 
 def last_week(found: Series, name: str, settings: Settings) -> Window:
     """The rows of the last sliding week of a slice."""
-    return merged(found.grid[start, name] for start in found.starts[-settings.sliding :] if (start, name) in found.grid)
+    return Window(added(found.cells[-settings.sliding :, found.slices.index(name)]))
 
 
 def silence(found: Series, settings: Settings, as_of: str) -> list[Alarm]:
     """Alarms for what does not come: predictions, truth, anything new."""
     unit = settings.unit
-    active = [
-        start for start, window in zip(found.starts, found.whole, strict=True) if window.n_rows or window.off_scale
-    ]
+    active = [found.starts[t] for t in found.active]
     if not active:
         return []
     made = []
@@ -128,43 +127,37 @@ def _silent(found: Series, about: str, last: str, opened: str, as_of: str, what:
 def _repeats(found: Series) -> list[Alarm]:
     """A window that holds exactly the confidences of the one before it: the feed repeats itself."""
     made: list[Alarm] = []
-    windows = found.whole
-    first: int | None = None
-    for t in range(1, len(windows) + 1):
-        same = t < len(windows) and windows[t].same_predictions(windows[t - 1])
-        if same and first is None:
-            first = t
-        elif not same and first is not None:
-            began = found.starts[first]
-            made.append(
-                Alarm(
-                    kind="silence",
-                    about="repeats",
-                    system=found.system,
-                    slices=("",),
-                    opened=began,
-                    since=(began, began, began),
-                    what=f"The feed repeats itself: {listed(found.starts[first:t])} hold exactly the confidences of "
-                    f"{found.starts[first - 1]},",
-                    sure="counted, to the last bit of their sum",
-                    advice="The same rows were probably sent again; correct the feed and feed these windows again",
-                    closed=found.starts[t] if t < len(windows) else None,
-                )
+    said = found.whole[1:, SHOWN].sum(axis=-1)
+    same = [False, *(same_stated(found.whole[1:], found.whole[:-1]) & (said >= FEWEST_TO_REPEAT)).tolist(), False]
+    turns = np.flatnonzero(np.diff(same)) + 1
+    for first, end in zip(turns[::2].tolist(), turns[1::2].tolist(), strict=True):
+        began = found.starts[first]
+        made.append(
+            Alarm(
+                kind="silence",
+                about="repeats",
+                system=found.system,
+                slices=("",),
+                opened=began,
+                since=(began, began, began),
+                what=f"The feed repeats itself: {listed(found.starts[first:end])} hold exactly the confidences of "
+                f"{found.starts[first - 1]},",
+                sure="counted, to the last bit of their sum",
+                advice="The same rows were probably sent again; correct the feed and feed these windows again",
+                closed=found.starts[end] if end < len(found.starts) else None,
             )
-            first = None
+        )
     return made
 
 
 def off_scale(found: Series) -> list[Alarm]:
     """Windows whose confidences are no probabilities."""
-    wrong = [start for start, window in zip(found.starts, found.whole, strict=True) if window.off_scale]
+    off = found.whole[:, OFF_SCALE]
+    wrong = [found.starts[t] for t in np.flatnonzero(off)]
     if not wrong:
         return []
-    greatest = max(window.scale for window in found.whole)
-    rows = sum(window.off_scale for window in found.whole)
-    after = [
-        start for start, window in zip(found.starts, found.whole, strict=True) if start > wrong[-1] and window.n_rows
-    ]
+    greatest = float(found.whole[:, SCALE].view(np.float64).max())
+    after = [found.starts[t] for t in found.active if found.starts[t] > wrong[-1]]
     return [
         Alarm(
             kind="scale",
@@ -173,7 +166,7 @@ def off_scale(found: Series) -> list[Alarm]:
             opened=wrong[0],
             since=(wrong[0], wrong[0], wrong[0]),
             what=f"Confidences are on another scale, up to {greatest:g}: percent?",
-            sure=f"{rows:,} rows of {len(wrong)} windows hold values above 1; they were not judged",
+            sure=f"{int(off.sum()):,} rows of {len(wrong)} windows hold values above 1; they were not judged",
             advice="Divide them by 100 at the source, and feed these windows again",
             closed=after[0] if after else None,
         )
@@ -187,16 +180,13 @@ def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) 
         said.append(
             f"{found.future:,} rows lie in the future, after {as_of}; they are kept and judged when their time has come"
         )
-    active = [
-        start for start, window in zip(found.starts, found.whole, strict=True) if window.n_rows or window.off_scale
-    ]
+    active = [found.starts[t] for t in found.active]
     if active:
         missing = between(active[0], active[-1], settings.unit) + 1 - len(active)
         if missing > 0:
             said.append(f"{missing:,} windows between {active[0]} and {active[-1]} have no rows")
-    counts = [
-        (start, window.classes) for start, window in zip(found.starts, found.whole, strict=True) if window.classes
-    ]
+    classes = found.whole[:, CLASSES]
+    counts = [(found.starts[t], int(classes[t])) for t in np.flatnonzero(classes)]
     for (_, before), (start, now) in zip(counts[:-1], counts[1:], strict=True):
         if now != before:
             said.append(
@@ -207,7 +197,7 @@ def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) 
             f"the confidences of the last week have drifted ({week.word}: population stability {week.psi:.2f}, "
             f"distance {week.ks:.2f}); that alone says nothing about their calibration"
         )
-    never = sum(window.never for window in found.whole)
+    never = int(found.whole[:, NEVER].sum())
     if never:
         said.append(f"{never:,} predictions were never labelled within {settings.horizon:g} days")
     return said

@@ -11,13 +11,24 @@ from typing import Any, Literal
 import numpy as np
 
 from epimeter.monitor.alarm import Alarm
-from epimeter.monitor.change import ChangeWatch, Difference, difference, watched
+from epimeter.monitor.cells import CELLS, RANGES, SHOWN
+from epimeter.monitor.change import ChangeWatch, Difference, by_range, difference, watched
 from epimeter.monitor.history import History
-from epimeter.monitor.series import Measured, Series, Totals, measured, measures, reference_windows, series, sliding
+from epimeter.monitor.series import (
+    Measured,
+    Series,
+    Totals,
+    by_system,
+    measured,
+    measures,
+    reference_windows,
+    series,
+    sliding,
+)
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.standing import Limit, Sequence, Sequences, absolute, limits
 from epimeter.monitor.unlabelled import Drift, cautions, drift, last_week, off_scale, silence
-from epimeter.monitor.window import CELLS, RANGES, Unit, moment, named, starts
+from epimeter.monitor.window import Unit, moment, named, starts
 
 Verdict = Literal["quiet", "alarm", "cannot judge"]
 
@@ -116,8 +127,9 @@ def look(history: History, *, as_of: str | None = None, now: str | None = None, 
     at = as_of or history.as_of
     last = max((place.start for place in history.windows), default=now or "")
     until = at or (min(last, now) if now else last)
-    found = [series(history, system, until) for system in history.systems]
-    systems = tuple(_system(history, part, until) for part in found)
+    systems = tuple(
+        _system(history, series(name, windows, until), until) for name, windows in by_system(history).items()
+    )
     return Look(history.settings, history.kind, until, systems, tuple(cautions))
 
 
@@ -184,15 +196,14 @@ def _slice(
     ranges: tuple[Difference | None, ...] = (None,) * RANGES
     if watch is not None:
         change = difference(watch.reference, number, sums)
-        ranges = tuple(difference(watch.reference, number, sums, only=k) for k in range(RANGES))
+        ranges = by_range(watch.reference, number, sums)
         if watch.reference.known[number].any():
             evidence = float(watch.by_slice[-1, number])
     if given is not None:
         shown = given[name].shown if name in given else np.zeros(CELLS)
     else:
         first = watch.first if watch is not None else 0
-        windows = [found.grid[start, name] for start in found.starts[:first] if (start, name) in found.grid]
-        shown = np.sum([window.shown for window in windows], axis=0) if windows else np.zeros(CELLS)
+        shown = found.cells[:first, number, SHOWN].sum(axis=0)
     last = len(found.starts) - 1
     return SliceLook(
         name,

@@ -6,28 +6,51 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import InputError, ReadError
+from epimeter.monitor.cells import (
+    CELLS,
+    CLASSES,
+    DELAY,
+    DELAYS,
+    FEWEST_TO_REPEAT,
+    FURTHER,
+    NEVER,
+    OFF_SCALE,
+    RANGES,
+    ROWS,
+    SCALE,
+    SHOWN,
+    SIZE,
+    SUM_STEPS,
+    SUM_UNITS,
+    TRUE,
+    Cells,
+    added,
+    bits_of,
+    from_plain,
+    plain,
+    same_stated,
+    taken_off,
+)
 from epimeter.summaries import BinTotals
 from epimeter.summaries.cuts import width_index
 from epimeter.summaries.fixed import Fixed, binned
 
 Unit = Literal["hour", "day", "week", "month"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-RANGES, CELLS = 10, 20
-"""Ranges of confidence in which calibration is watched, and cells in which confidences are counted."""
 A_YEAR: dict[Unit, float] = {"hour": 8766.0, "day": 365.25, "week": 365.25 / 7, "month": 12.0}
 DATE = re.compile(r"(?<!\d)(\d{4})[-_]?(\d{2})[-_]?(\d{2})(?:[T_-]?(\d{2})(?=\D|$))?(?!\d)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window:
-    """Totals of one window.
+    """Totals of one window, as one vector of whole numbers (`cells.LAYOUT`): what is kept, added and read back is the same.
 
     Attributes
     ----------
@@ -46,15 +69,45 @@ class Window:
         Rows whose moment of truth is known, and the sum of their delays in whole seconds.
     """
 
-    labelled: BinTotals
-    shown: NDArray[np.int64]
-    stated: Fixed
-    never: int = 0
-    off_scale: int = 0
-    scale: float = 0.0
-    classes: int = 0
-    delays: int = 0
-    delay: int = 0
+    cells: Cells
+
+    @property
+    def labelled(self) -> BinTotals:
+        rows = self.cells[ROWS]
+        prob = Fixed(self.cells[SUM_UNITS][:RANGES], self.cells[SUM_STEPS][:RANGES])
+        return BinTotals(rows, Fixed.of_counts(rows), Fixed.of_counts(self.cells[TRUE]), prob)
+
+    @property
+    def shown(self) -> Cells:
+        return self.cells[SHOWN]
+
+    @property
+    def stated(self) -> Fixed:
+        return Fixed(self.cells[SUM_UNITS][RANGES], self.cells[SUM_STEPS][RANGES])
+
+    @property
+    def never(self) -> int:
+        return int(self.cells[NEVER])
+
+    @property
+    def off_scale(self) -> int:
+        return int(self.cells[OFF_SCALE])
+
+    @property
+    def scale(self) -> float:
+        return float(self.cells[SCALE].view(np.float64))
+
+    @property
+    def classes(self) -> int:
+        return int(self.cells[CLASSES])
+
+    @property
+    def delays(self) -> int:
+        return int(self.cells[DELAYS])
+
+    @property
+    def delay(self) -> int:
+        return int(self.cells[DELAY])
 
     @property
     def n_rows(self) -> int:
@@ -63,7 +116,7 @@ class Window:
 
     @property
     def n_labelled(self) -> int:
-        return int(self.labelled.count.sum())
+        return int(self.cells[ROWS].sum())
 
     @property
     def awaiting(self) -> int:
@@ -72,80 +125,40 @@ class Window:
 
     def same_predictions(self, other: Window) -> bool:
         """Whether both hold the same confidences, labelled or not."""
-        return self.n_rows >= 20 and np.array_equal(self.shown, other.shown) and self.stated == other.stated
+        return self.n_rows >= FEWEST_TO_REPEAT and bool(same_stated(self.cells, other.cells))
 
     def merge(self, other: Window) -> Window:
         """The window of both sets of rows."""
-        return Window(
-            self.labelled.merge(other.labelled),
-            self.shown + other.shown,
-            self.stated + other.stated,
-            self.never + other.never,
-            self.off_scale + other.off_scale,
-            max(self.scale, other.scale),
-            max(self.classes, other.classes),
-            self.delays + other.delays,
-            self.delay + other.delay,
-        )
+        return Window(added(np.stack([self.cells, other.cells])))
 
     def less(self, other: Window) -> Window:
         """The window without the rows of another, or what is to be taken off: numbers may be negative."""
-        mine, theirs = self.labelled, other.labelled
-        assert isinstance(mine.prob, Fixed) and isinstance(theirs.prob, Fixed)
-        assert isinstance(mine.true, Fixed) and isinstance(theirs.true, Fixed)
-        rows = mine.count - theirs.count
-        return Window(
-            BinTotals(rows, Fixed.of_counts(rows), mine.true - theirs.true, mine.prob - theirs.prob),
-            self.shown - other.shown,
-            self.stated - other.stated,
-            self.never - other.never,
-            self.off_scale - other.off_scale,
-            max(self.scale, other.scale),
-            max(self.classes, other.classes),
-            self.delays - other.delays,
-            self.delay - other.delay,
-        )
+        return Window(taken_off(self.cells, other.cells))
+
+    def having(self, **further: float) -> Window:
+        """The same with other further facts (`FURTHER`)."""
+        made = self.cells.copy()
+        for name, value in further.items():
+            made[FURTHER[name]] = bits_of(value) if name == "scale" else value
+        return Window(made)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, whole numbers throughout: nothing is rounded by saving."""
-        true, prob = self.labelled.true, self.labelled.prob
-        assert isinstance(true, Fixed) and isinstance(prob, Fixed)  # rows of a window have no weights
-        made: dict[str, Any] = {
-            "rows": self.labelled.count.tolist(),
-            "true": true.units.tolist(),
-            "prob": [[u, s] for u, s in zip(prob.units.tolist(), prob.steps.tolist(), strict=True)],
-            "shown": self.shown.tolist(),
-            "stated": [int(self.stated.units), int(self.stated.steps)],
-        }
-        further = {name: getattr(self, name) for name in FURTHER}
-        return made | {name: value for name, value in further.items() if value}
+        return plain(self.cells)
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Window:
         """The window back."""
-        prob = np.array(state["prob"], np.int64).reshape(-1, 2)
-        stated = np.array(state["stated"], np.int64)
-        return cls(
-            _totals(
-                np.array(state["rows"], np.int64), np.array(state["true"], np.int64), Fixed(prob[:, 0], prob[:, 1])
-            ),
-            np.array(state["shown"], np.int64),
-            Fixed(stated[0], stated[1]),
-            **{name: state[name] for name in FURTHER if name in state},
-        )
+        return cls(from_plain(state))
 
 
-FURTHER = ("never", "off_scale", "scale", "classes", "delays", "delay")
-
-
-def _totals(rows: NDArray[np.int64], true: NDArray[np.int64], prob: Fixed) -> BinTotals:
-    return BinTotals(rows, Fixed.of_counts(rows), Fixed.of_counts(true), prob)
+def _empty() -> Cells:
+    return np.zeros(SIZE, np.int64)
 
 
 def empty() -> Window:
     """A window without rows."""
-    nothing = np.zeros(RANGES, np.int64)
-    return Window(_totals(nothing, nothing, Fixed.zeros(RANGES)), np.zeros(CELLS, np.int64), Fixed.zeros(()))
+    return Window(_empty())
 
 
 def of_groups(
@@ -155,31 +168,32 @@ def of_groups(
     known = ~awaiting
     index = group[known] * RANGES + width_index(prob[known], RANGES)
     size = n_groups * RANGES
-    rows = np.bincount(index, minlength=size).reshape(n_groups, RANGES)
-    came = (
-        np.bincount(index, weights=true[known].astype(np.float64), minlength=size).astype(np.int64).reshape(rows.shape)
-    )
-    said = binned(prob[known], index, size)
-    units, steps = said.units.reshape(rows.shape), said.steps.reshape(rows.shape)
-    shown = np.bincount(group * CELLS + width_index(prob, CELLS), minlength=n_groups * CELLS).reshape(n_groups, CELLS)
-    stated = binned(prob, group, n_groups)
-    return [Window(_totals(rows[g], came[g], Fixed(units[g], steps[g])), shown[g], stated[g]) for g in range(n_groups)]
+    made = np.zeros((n_groups, SIZE), np.int64)
+    made[:, ROWS] = np.bincount(index, minlength=size).reshape(n_groups, RANGES)
+    came = np.bincount(index, weights=true[known].astype(np.float64), minlength=size)
+    made[:, TRUE] = came.astype(np.int64).reshape(n_groups, RANGES)
+    said, stated = binned(prob[known], index, size), binned(prob, group, n_groups)
+    for place, parts in ((SUM_UNITS, (said.units, stated.units)), (SUM_STEPS, (said.steps, stated.steps))):
+        made[:, place] = np.column_stack([parts[0].reshape(n_groups, RANGES), parts[1]])
+    shown = np.bincount(group * CELLS + width_index(prob, CELLS), minlength=n_groups * CELLS)
+    made[:, SHOWN] = shown.reshape(n_groups, CELLS)
+    return [Window(cells) for cells in made]
 
 
 def of_totals(totals: BinTotals, classes: int = 0) -> Window:
     """The window of a summary: every row of it is labelled; the cells are known as finely as the ranges."""
-    shown = np.zeros(CELLS, np.int64)
-    shown[:: CELLS // RANGES] = totals.count
-    labelled = _totals(totals.count, totals.true.units, totals.prob)  # type: ignore[union-attr, arg-type]
-    return Window(labelled, shown, totals.prob.sum(), classes=classes)  # type: ignore[arg-type]
+    assert isinstance(totals.true, Fixed) and isinstance(totals.prob, Fixed)  # rows of a window have no weights
+    made, stated = _empty(), totals.prob.sum()
+    made[ROWS], made[TRUE] = totals.count, totals.true.units
+    made[SUM_UNITS] = np.append(totals.prob.units, stated.units)
+    made[SUM_STEPS] = np.append(totals.prob.steps, stated.steps)
+    made[SHOWN][:: CELLS // RANGES] = totals.count
+    return Window(made).having(classes=classes)
 
 
 def merged(windows: Iterable[Window]) -> Window:
     """The window of all."""
-    whole = empty()
-    for window in windows:
-        whole = whole.merge(window)
-    return whole
+    return Window(added(np.stack([_empty(), *(window.cells for window in windows)])))
 
 
 def starts(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.datetime64]:
@@ -254,7 +268,7 @@ def unit_of(word: str) -> Unit:
 
 def without(window: Window) -> Window:
     """The same with every row that still waits counted as never labelled."""
-    return replace(window, never=window.never + window.awaiting)
+    return window.having(never=window.never + window.awaiting)
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,7 @@ collected_systems = Table(
     Column("looked_at", BigInteger, nullable=False),
     Index("ix_collected_systems_organization_name", "organization", "name"),
 )
-"""Systems of which predictions are collected; `epimeter.monitor.collection` writes this table and the next three."""
+"""Systems of which predictions are collected; `epimeter.monitor.collection` writes this table and the next four."""
 
 collected_rows = Table(
     "collected_rows",
@@ -338,8 +338,19 @@ collected_windows = Table(
     Column("system", BigInteger, primary_key=True, autoincrement=False),
     Column("win", String(16), primary_key=True),
     Column("slice", Text, primary_key=True),
-    Column("totals", Text, nullable=False),
+    Column("totals", LargeBinary, nullable=False),
 )
+
+collected_looks = Table(
+    "collected_looks",
+    metadata,
+    Column("system", BigInteger, primary_key=True, autoincrement=False),
+    Column("until", String(16), nullable=False),
+    Column("as_of", String(16), nullable=False),
+    Column("aged_at", BigInteger, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+"""What the last look at a system left for the next one; without it everything is read again."""
 
 collected_corrections = Table(
     "collected_corrections",
