@@ -144,5 +144,5 @@ def test_a_report_has_the_same_bits_whatever_the_chunks(monkeypatch):
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
 def test_packed_rows_sort_by_confidence_then_outcome(pairs):
     prob, true = np.array([p for p, _ in pairs]), np.array([y for _, y in pairs])
-    back = list(zip(*(column.tolist() for column in unpacked(sorted_keys(prob, true))), strict=True))
+    back = list(zip(*(column.tolist() for column in unpacked(sorted_keys(prob, true))[:2]), strict=True))
     assert back == sorted((p, float(y)) for p, y in pairs)

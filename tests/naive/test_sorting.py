@@ -44,9 +44,23 @@ def test_compiled_sorting_gives_the_integers_of_sort(prob, threads, monkeypatch)
     plain = np.sort(packed(prob.astype(np.float64), true))
     found = sorting.sorted_keys(prob, true)
     np.testing.assert_array_equal(found, plain)
-    wide, binary = sorting.unpacked(found)
+    wide, binary, _ = sorting.unpacked(found)
     np.testing.assert_array_equal(wide.view(np.int64), plain >> 1)
     np.testing.assert_array_equal(binary, plain & 1)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("prob", CASES)
+def test_rows_with_weights_are_sorted_by_confidence_outcome_and_weight(prob, threads, monkeypatch):
+    monkeypatch.setattr(sorting, "_threads", lambda: threads)
+    monkeypatch.setattr(sorting, "A_THREAD", 1)
+    rng, true = np.random.default_rng(3), outcomes(prob)
+    for weight in (rng.random(len(prob)), rng.integers(0, 4, len(prob)) * 1.0):
+        order = np.lexsort((weight, true, prob))
+        for got, column in zip(
+            sorting.unpacked(sorting.sorted_keys(prob, true, weight)), (prob, true, weight), strict=True
+        ):
+            np.testing.assert_array_equal(got, column[order])
 
 
 def test_columns_of_a_matrix_and_frozen_columns_are_sorted_too():

@@ -3,7 +3,8 @@
  *
  * The confidences go into buckets by where they lie between the least and the greatest; each bucket, small enough for
  * the cache, goes into cells of about four keys by where its keys lie between its own least and greatest; what is still
- * out of order inside a cell moves a few places. A key is the confidence's bits, shifted left, with the outcome last.
+ * out of order inside a cell moves a few places. A key is the confidence's bits, shifted left, with the outcome last; where rows have
+ * weights, two integers a row: the key, then the weight's bits.
  */
 #include "sorting.h"
 
@@ -41,94 +42,66 @@ int epi_count_buckets(const double *prob, int64_t n, double low, double scale, i
 }
 
 /* Each row to the next place of its bucket. */
-int epi_distribute(const uint8_t *true_, const double *prob, int64_t n, double low, double scale, int64_t *place,
-                   int64_t n_buckets, int64_t *keys, int64_t n_keys) {
+int epi_distribute(const uint8_t *true_, const double *prob, const double *weight, int64_t n, double low, double scale,
+                   int64_t *place, int64_t n_buckets, int64_t *keys, int64_t n_keys) {
     if (n < 0 || n_buckets < 1) return -1;
     for (int64_t i = 0; i < n; i++) {
         const int64_t b = bucket_of(prob[i], low, scale, n_buckets - 1), at = place[b];
         if (at < 0 || at >= n_keys) return -1;
         uint64_t bits;
         memcpy(&bits, &prob[i], sizeof bits);
- /* The shift drops the sign of -0.0. */
-        keys[at] = (int64_t)(bits << 1 | (uint64_t)(true_[i] & 1));
+        /* The shift drops the sign of -0.0. */
+        const int64_t key = (int64_t)(bits << 1 | (uint64_t)(true_[i] & 1));
+        if (weight) {
+            const double mass = weight[i] + 0.0; /* -0.0 becomes 0.0; the bits of other weights are ordered as they are */
+            keys[2 * at] = key;
+            memcpy(&keys[2 * at + 1], &mass, sizeof mass);
+        } else {
+            keys[at] = key;
+        }
         place[b] = at + 1;
     }
     return 0;
 }
 
-/* `keys` in increasing order, through `room` of the same length: stretches of 1, 2, 4, … are merged. */
-static void merge_sort(int64_t *keys, int64_t *room, int64_t n) {
-    int64_t i = 1;
-    while (i < n && keys[i - 1] <= keys[i]) i++;
-    if (i >= n) return;
-    int64_t *from = keys, *to = room;
-    for (int64_t size = 1; size < n; size *= 2) {
-        for (int64_t start = 0; start < n; start += 2 * size) {
-            const int64_t middle = start + size < n ? start + size : n;
-            const int64_t stop = start + 2 * size < n ? start + 2 * size : n;
-            int64_t a = start, b = middle;
-            for (int64_t k = start; k < stop; k++) {
-                if (a < middle && (b >= stop || from[a] <= from[b])) to[k] = from[a++];
-                else to[k] = from[b++];
-            }
-        }
-        int64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != keys) memcpy(keys, from, (size_t)n * sizeof *keys);
-}
+#define KEY int64_t
+#define FIRST(k) (k)
+#define AFTER(a, b) ((a) > (b))
+#define NAMED(name) name
+#include "bucket_sort.h"
 
-static void sort_bucket(int64_t *bucket, int64_t n, int64_t *room, int64_t *end) {
-    int64_t low = bucket[0], high = bucket[0];
-    for (int64_t i = 1; i < n; i++) {
-        low = bucket[i] < low ? bucket[i] : low;
-        high = bucket[i] > high ? bucket[i] : high;
-    }
-    const int64_t cells = n / CELL + 1, last = cells - 1;
-    const double scale = (double)cells / ((double)(high - low) + 1.0);
-    memset(end, 0, (size_t)(cells + 1) * sizeof *end);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t c = (int64_t)((double)(bucket[i] - low) * scale);
-        end[(c < last ? c : last) + 1]++;
-    }
-    for (int64_t c = 0; c < cells; c++) end[c + 1] += end[c];
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t c = (int64_t)((double)(bucket[i] - low) * scale);
-        room[end[c < last ? c : last]++] = bucket[i];
-    }
-    int64_t start = 0;
-    for (int64_t c = 0; c < cells; c++) {
-        if (end[c] - start > CROWDED) merge_sort(room + start, bucket + start, end[c] - start);
-        start = end[c];
-    }
-    bucket[0] = room[0];
-    for (int64_t i = 1; i < n; i++) {
-        const int64_t key = room[i];
-        int64_t j = i - 1;
-        for (; j >= 0 && bucket[j] > key; j--) bucket[j + 1] = bucket[j];
-        bucket[j + 1] = key;
-    }
-}
+typedef struct weighted {
+    int64_t key, weight;
+} weighted;
 
-/* Sort the buckets from `first` to `last`; bucket b owns the keys from begin[b] to begin[b + 1]. */
-int epi_sort_buckets(int64_t *keys, int64_t n_keys, const int64_t *begin, int64_t n_begin, int64_t first, int64_t last,
-                     int64_t *room, int64_t n_room, int64_t *end, int64_t n_end) {
+#define KEY weighted
+#define FIRST(k) ((k).key)
+#define AFTER(a, b) ((a).key > (b).key || ((a).key == (b).key && (a).weight > (b).weight))
+#define NAMED(name) name##_weighted
+#include "bucket_sort.h"
+
+/* Sort the buckets from `first` to `last`; bucket b owns the keys from begin[b] to begin[b + 1]. `room` is for n_room keys. */
+int epi_sort_buckets(int64_t *keys, int64_t n_keys, int has_weight, const int64_t *begin, int64_t n_begin, int64_t first,
+                     int64_t last, int64_t *room, int64_t n_room, int64_t *end, int64_t n_end) {
     if (first < 0 || last >= n_begin) return -1;
     for (int64_t b = first; b < last; b++) {
         const int64_t n = begin[b + 1] - begin[b];
         if (begin[b] < 0 || n < 0 || begin[b + 1] > n_keys || n > n_room || n / CELL + 2 > n_end) return -1;
-        if (n > 1) sort_bucket(keys + begin[b], n, room, end);
+        if (n < 2) continue;
+        if (has_weight) sort_bucket_weighted((weighted *)(void *)keys + begin[b], n, (weighted *)(void *)room, end);
+        else sort_bucket(keys + begin[b], n, room, end);
     }
     return 0;
 }
 
-int epi_unpack_keys(const int64_t *keys, double *prob, double *true_, int64_t n) {
+/* `weight` is NULL where the keys have none. */
+int epi_unpack_keys(const int64_t *keys, double *prob, double *true_, double *weight, int64_t n) {
     if (n < 0) return -1;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t bits = keys[i] >> 1;
+        const int64_t key = keys[weight ? 2 * i : i], bits = key >> 1;
         memcpy(&prob[i], &bits, sizeof bits);
-        true_[i] = (double)(keys[i] & 1);
+        true_[i] = (double)(key & 1);
+        if (weight) memcpy(&weight[i], &keys[2 * i + 1], sizeof *weight);
     }
     return 0;
 }

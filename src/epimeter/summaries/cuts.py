@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.summaries.sorting import sorted_keys, unpacked
+
 Cut = Literal["width", "mass", "area"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -51,14 +53,25 @@ def mass_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> I
         index = np.empty(len(prob), np.intp)
         index[order] = np.repeat(np.arange(bins), np.diff(border))
         return index
-    # Sorted by weight too: sums of a run are then rounded alike in any order of the rows.
-    order = np.lexsort((weight, prob))
-    ordered, end = prob[order], np.cumsum(weight[order])
+    ordered, mass = _by_weight_too(np.asarray(prob, np.float64), weight)
+    end = np.cumsum(mass)
     last = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(prob) - 1)
-    run = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
-    index = np.empty(len(prob), np.intp)
-    index[order] = run_index(end[last], bins, whole=bool((weight == np.floor(weight)).all()))[run]
-    return index
+    home = run_index(end[last], bins, whole=bool((weight == np.floor(weight)).all()))
+    # Bins of runs never fall, so a row's bin is the number of bins that begin at its confidence or below.
+    begin = np.append(ordered[last], np.inf)[np.searchsorted(home, np.arange(1, bins))]
+    return np.asarray(np.searchsorted(begin, prob, side="right"), np.intp)
+
+
+def _by_weight_too(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Values and weights in the order of both: sums of a run are then rounded alike in any order of the rows."""
+    if (values[1:] > values[:-1]).all():
+        return values, weight
+    if not (values.min() >= 0 and values.max() <= 1):  # another column than confidences
+        order = np.lexsort((weight, values))
+        return values[order], weight[order]
+    ordered, _, mass = unpacked(sorted_keys(values, np.zeros(len(values), np.uint8), weight))
+    assert mass is not None
+    return ordered, mass
 
 
 def run_index(end: NDArray[Any], bins: int, whole: bool = True) -> Indices:

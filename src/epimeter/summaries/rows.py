@@ -45,11 +45,7 @@ class KeptRows:
     def ordered(self) -> OrderedRows:
         """The rows sorted, once for all recipes that read these rows so."""
         view = self.view
-        prob = view.prob.astype(np.float64)
-        if view.weight is None:
-            return OrderedRows(*unpacked(sorted_keys(prob, view.true)), None)
-        order = np.lexsort((view.weight, view.true, prob))
-        return OrderedRows(prob[order], view.true[order].astype(np.float64), view.weight[order])
+        return OrderedRows(*unpacked(sorted_keys(view.prob, view.true, view.weight)))
 
 
 class Keeps(Recipe):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows sorted by confidence and outcome, as integers: `core/sorting.c` with its threads.
+"""Rows sorted by confidence, outcome and weight, as integers: `core/sorting.c` with its threads.
 
 Threads share the rows while these are distributed to buckets, and then the buckets; they give the same integers for any
 number of them.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import accepted, lib, read, write
+from epimeter.core import NULL, accepted, lib, read, write
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,16 +28,18 @@ A_THREAD = 1 << 16
 """Rows from which a further thread pays."""
 
 
-def sorted_keys(prob: NDArray[Any], true: NDArray[Any]) -> Integers:
-    """Confidence and outcome packed into one integer each, in increasing order."""
+def sorted_keys(prob: NDArray[Any], true: NDArray[Any], weight: Floats | None = None) -> Integers:
+    """Confidence and outcome packed into one integer each, in increasing order; with weights: two, the weight's bits last."""
     prob = np.ascontiguousarray(prob, np.float64)
     true = np.ascontiguousarray(true, np.uint8)
+    weight = None if weight is None else np.ascontiguousarray(weight, np.float64)
     n_rows = len(prob)
     buckets = BUCKETS if n_rows >= CACHED else 1
     parts = _parts(n_rows)
     ends = np.empty((len(parts), 2))
     count = np.zeros((len(parts), buckets), np.int64)
-    keys = np.empty(n_rows, np.int64)
+    wide = () if weight is None else (2,)
+    keys = np.empty((n_rows, *wide), np.int64)
 
     def extremes(part: int) -> int:
         some = prob[parts[part]]
@@ -49,18 +51,19 @@ def sorted_keys(prob: NDArray[Any], true: NDArray[Any]) -> Integers:
 
     def distributed(part: int) -> int:
         rows, to = parts[part], write(place[part])
-        outcome, some = read(true[rows]), read(prob[rows])
+        columns = read(true[rows]), read(prob[rows]), NULL if weight is None else read(weight[rows])
         size = len(prob[rows])
-        return int(lib.epi_distribute(outcome, some, size, low, scale, to, buckets, write(keys), n_rows))
+        return int(lib.epi_distribute(*columns, size, low, scale, to, buckets, write(keys), n_rows))
 
     def ordered(part: int) -> int:
         first, last = int(share[part]), int(share[part + 1])
         largest = int(np.diff(begin[first : last + 1]).max(initial=0))
-        room, cells = np.empty(largest, np.int64), np.empty(largest // 4 + 2, np.int64)
+        room, cells = np.empty((largest, *wide), np.int64), np.empty(largest // 4 + 2, np.int64)
         return int(
             lib.epi_sort_buckets(
                 write(keys),
                 n_rows,
+                weight is not None,
                 read(begin),
                 len(begin),
                 first,
@@ -87,18 +90,20 @@ def sorted_keys(prob: NDArray[Any], true: NDArray[Any]) -> Integers:
     return keys
 
 
-def unpacked(keys: Integers) -> tuple[Floats, Floats]:
-    """Confidence and outcome back from the integers."""
+def unpacked(keys: Integers) -> tuple[Floats, Floats, Floats | None]:
+    """Confidence, outcome and weight, if there are weights, back from the integers."""
     prob, true = np.empty(len(keys)), np.empty(len(keys))
+    weight = np.empty(len(keys)) if keys.ndim == 2 else None
     parts = _parts(len(keys))
 
     def unpack(part: int) -> int:
         rows = parts[part]
-        return int(lib.epi_unpack_keys(read(keys[rows]), write(prob[rows]), write(true[rows]), len(keys[rows])))
+        columns = write(prob[rows]), write(true[rows]), NULL if weight is None else write(weight[rows])
+        return int(lib.epi_unpack_keys(read(keys[rows]), *columns, len(keys[rows])))
 
     with _Together(len(parts)) as together:
         together.run(unpack)
-    return prob, true
+    return prob, true, weight
 
 
 def _threads() -> int:

@@ -180,7 +180,7 @@ def steps_of(rows: Binary, ties: Ties) -> Steps:
         weight = None if rows.weight is None else rows.weight[order]
         return Steps(prob[order], rows.true[order], weight, np.arange(len(prob)), start)
     if rows.weight is None:
-        prob, true = unpacked(sorted_keys(prob, rows.true))
+        prob, true, _ = unpacked(sorted_keys(prob, rows.true))
         return Steps(prob, true, None, run_ends(prob), start)
     order = np.argsort(prob, kind="stable")
     return Steps(prob[order], rows.true[order], rows.weight[order], run_ends(prob[order]), start)
