@@ -8,6 +8,7 @@ import epimeter
 ROOT = Path(epimeter.__file__).parent
 ORDER = (
     "errors",
+    "special",
     "core",
     "limits",
     "kinds",

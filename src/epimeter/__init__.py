@@ -32,7 +32,6 @@ _ROOMS = (
     "report",
     "draw",
     "trust",
-    "scale",
     "simulate",
     "errors",
     "views",

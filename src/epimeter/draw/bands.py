@@ -20,7 +20,7 @@ WEIGHED = "Wilson with effective rows"
 
 def clopper_pearson(true: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
     """The exact binomial interval of `true` successes in `rows`; NaN where there are no rows."""
-    from scipy.special import betaincinv
+    from epimeter.special import betaincinv
 
     tail = (1 - level) / 2
     some = rows > 0
@@ -32,7 +32,7 @@ def clopper_pearson(true: Floats, rows: Floats, level: float) -> tuple[Floats, F
 
 def wilson(frequency: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
     """Wilson's score interval of a frequency seen in so many rows, whole or not; NaN where there are none."""
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     z = float(ndtri((1 + level) / 2))
     some = rows > 0

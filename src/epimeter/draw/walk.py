@@ -72,7 +72,7 @@ def cumulative_curve(view: View, *, level: Level = 0.95) -> CumulativeCurve:
     level
         Level of the band (at one place) and of the limit (everywhere).
     """
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     event = view.event
     walk = Walk(steps_of(event, "group"))

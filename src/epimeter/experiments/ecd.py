@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from epimeter.errors import InputError
 from epimeter.inference import adaptive_bins_test, consistency_test
 from epimeter.recalibration import Recalibrator
+from epimeter.special import expit
 
 MODELS = {
     "logistic": "logistic regression",

@@ -26,7 +26,7 @@ class Normal(Forecast):
     kind = "normal"
 
     def quantile(self, level: float) -> Floats:
-        from scipy.special import ndtri
+        from epimeter.special import ndtri
 
         return np.asarray(self.mean + float(ndtri(level)) * self.std)
 
@@ -41,7 +41,7 @@ class Normal(Forecast):
 
     def transform(self) -> Floats:
         """The probability integral transform: how likely the forecast thought a smaller truth."""
-        from scipy.special import ndtr
+        from epimeter.special import ndtr
 
         return np.asarray(ndtr(self.standard()))
 

@@ -226,7 +226,7 @@ def _mirrored(value: float, end: float) -> float:
 
 def _bca_places(value: float, drawn: Floats, alpha: float, left_out: list[Floats]) -> tuple[float, float]:
     """Efron 1987: quantiles moved by the bias z_0 and the acceleration of the jackknife."""
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     number = len(drawn)
     slack = 1e-10 * max(1.0, abs(value)) if math.isfinite(value) else 0.0  # rounding must not change a count
@@ -247,7 +247,7 @@ def _bca_places(value: float, drawn: Floats, alpha: float, left_out: list[Floats
 
 def _bca_ends(z0: float, acceleration: float, alpha: float) -> tuple[float, float]:
     """Where the ends lie among the replicates."""
-    from scipy.special import ndtr, ndtri
+    from epimeter.special import ndtr, ndtri
 
     places = []
     for q in (alpha / 2, 1 - alpha / 2):

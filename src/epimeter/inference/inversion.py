@@ -136,7 +136,7 @@ def _size(share: Floats, gap: Floats, norm: float) -> Floats:
 
 
 def _largest_below(drift: Floats, spread: Floats, at: float | Floats) -> Floats:
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     size = np.asarray(at)[..., None]
     return np.asarray(np.prod(ndtr((size - drift) / spread) - ndtr((-size - drift) / spread), axis=1))
@@ -157,7 +157,7 @@ def _sum_law(
 
 def _sum_below(mean: Floats, deviation: Floats, skew: Floats, at: float | Floats) -> Floats:
     """Chance that such a sum is at most `at`: Pearson III with its first three cumulants."""
-    from scipy.special import gammainc, ndtr
+    from epimeter.special import gammainc, ndtr
 
     z = (at - mean) / deviation
     a = 4 / np.maximum(skew, 1e-4) ** 2
@@ -170,7 +170,7 @@ def _cumulants(drift: Floats, spread: Floats, norm: float) -> tuple[Floats, Floa
         v, d = spread**2, drift**2
         return d + v, 2 * v**2 + 4 * d * v, 8 * v**3 + 24 * d * v**2
     if norm == 1:
-        from scipy.special import erf
+        from epimeter.special import erf
 
         ratio = drift / spread
         near = math.sqrt(2 / math.pi) * spread * np.exp(-(ratio**2) / 2)
@@ -261,7 +261,7 @@ class WalkError:
 @lru_cache(maxsize=1)
 def _paths() -> Floats:
     """Standard Brownian paths at equal times: one set for all intervals, so that the same data have the same interval."""
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     uniform = np.random.Generator(np.random.PCG64(0)).random((PATHS, STEPS))
     steps = ndtri(np.maximum(uniform, 2.0**-54))

@@ -160,7 +160,7 @@ def _share_chance(target: Target, limits: tuple[float, ...], rows: int, level: f
     if rows > EXACT_SHARES:
         deviation = math.sqrt(max(share * (1 - share), 1 / rows))
         return _score_chance(_score(target, deviation), limits, rows, level)
-    from scipy.special import bdtr
+    from epimeter.special import bdtr
 
     # Both ends grow with the hits: the hits that keep the interval inside form a run, found by halving.
     most = _last(lambda hits: clopper_pearson(hits, rows, level)[1] < above, rows)
@@ -185,7 +185,7 @@ def _score(target: Target, deviation: float) -> Target:
 
 def _score_chance(target: Target, limits: tuple[float, ...], rows: int, level: float) -> float:
     """Chance that a normal interval lies between the limits next to the score expected."""
-    from scipy.special import ndtr, ndtri
+    from epimeter.special import ndtr, ndtri
 
     error = target.deviation / math.sqrt(rows)
     if error == 0:

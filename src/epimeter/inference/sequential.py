@@ -211,7 +211,7 @@ def cox_ratios(prob: Floats, true: Floats) -> Floats:
 
     A certain forecast that came true changes nothing; one that did not is worth infinitely much.
     """
-    from scipy.special import log_expit
+    from epimeter.special import log_expit
 
     certain = (prob == 0) | (prob == 1)
     impossible = certain & (prob != true)

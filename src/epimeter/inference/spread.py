@@ -89,7 +89,7 @@ def design_of(view: View | Forecast, groups: Any) -> SamplingDesign:
 
 def student(units: int, level: float) -> float:
     """Quantile of Student's law for so many units."""
-    from scipy.special import stdtrit
+    from epimeter.special import stdtrit
 
     return float(stdtrit(max(1, units - 1), (1 + level) / 2))
 
@@ -184,7 +184,7 @@ def _mean_at(mean: Mean, value: float) -> Mean:
 
 def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
     """Wilson's interval of a share."""
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     z2 = float(ndtri((1 + level) / 2)) ** 2
     centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
@@ -194,7 +194,7 @@ def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
 
 def clopper_pearson(hits: float, n: float, level: float) -> tuple[float, float]:
     """The exact interval of a share: it covers at least as often as it says, at every N."""
-    from scipy.special import betaincinv
+    from epimeter.special import betaincinv
 
     tail = (1 - level) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0

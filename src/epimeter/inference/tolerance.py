@@ -97,7 +97,7 @@ def tolerance_test(
     else:
         known = known_interval(chosen, recipe, finished, view, rest, design, 0.6826894921370859)
         if known is not None:
-            from scipy.special import ndtr
+            from epimeter.special import ndtr
 
             error = (known.high - known.low) / 2
             z = (value - tau) / error if error > 0 else math.copysign(math.inf, value - tau)

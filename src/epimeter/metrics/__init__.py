@@ -1,11 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric of the catalogue, by its name."""
+"""Every metric of the catalogue, by its name. A family is loaded when a metric of it is asked for."""
 
-from epimeter.card import Metric
-from epimeter.metrics import bin, cumulative, curve, detection, distribution, kernel, point, selective
+import importlib
+from types import ModuleType
+from typing import Any
 
-for _family in (point, bin, kernel, curve, cumulative, selective, detection, distribution):
-    for _name in _family.__all__:
-        globals()[_name] = getattr(_family, _name)
+FAMILIES = ("point", "bin", "kernel", "curve", "cumulative", "selective", "detection", "distribution")
 
-__all__ = [_name for _name, _value in list(globals().items()) if isinstance(_value, Metric)]
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
+    if not name.startswith("_"):
+        for family in FAMILIES:
+            if name in _family(family).__all__:
+                return getattr(_family(family), name)
+    raise AttributeError(f"module 'epimeter.metrics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [name for family in FAMILIES for name in _family(family).__all__]
+
+
+def _family(name: str) -> ModuleType:
+    return importlib.import_module(f"epimeter.metrics.{name}")

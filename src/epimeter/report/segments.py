@@ -226,7 +226,7 @@ def _cells(residual: Floats, columns: Sequence[Coded], least: int) -> list[tuple
 
 
 def _judged(found: Sequence[tuple[dict[str, str], int, float, float]], adjust: Any, alpha: float) -> list[Segment]:
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     if not found:
         return []

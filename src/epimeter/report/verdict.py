@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from epimeter.card import find
 from epimeter.errors import EpimeterError
@@ -28,6 +27,7 @@ from epimeter.kinds import WORDING, Kind
 from epimeter.passes.plan import VERDICT_TESTS, VERDICT_TOTALS
 from epimeter.report.measurement import Measurement
 from epimeter.results import plain
+from epimeter.special import ndtri
 from epimeter.summaries import MomentTotals
 
 ALPHA = 0.05

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+
+from epimeter.special import expit, logit
 
 Floats = NDArray[np.float64]
 Shape = Callable[[Floats, float], Floats]

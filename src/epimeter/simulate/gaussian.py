@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from epimeter.errors import InputError, UndefinedMetricError
+from epimeter.special import ndtr, ndtri
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
 
 from epimeter.errors import InputError
+from epimeter.special import expit, logit, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 

@@ -267,7 +267,7 @@ def ratio_of(totals: BinTotals, form: str = "information") -> InformationRatio:
 
 def _entropy(chance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Binary entropy in bits."""
-    from scipy.special import entr
+    from epimeter.special import entr
 
     return np.asarray((entr(chance) + entr(1 - chance)) / math.log(2))
 

@@ -370,7 +370,7 @@ def normal_ends(
     values: dict[str, float], deviations: dict[str, float], n_rows: int, level: float
 ) -> dict[str, tuple[float, float]]:
     """Ends of normal intervals of means, from the standard deviation of what a record adds to each."""
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     reach = float(ndtri(0.5 + level / 2)) / math.sqrt(n_rows)
     return {

@@ -204,7 +204,7 @@ def _matrix(probabilities: Any) -> Floats:
 
 
 def _entropy(prob: Floats) -> Floats:
-    from scipy.special import entr
+    from epimeter.special import entr
 
     return np.asarray(entr(prob).sum(axis=1))
 

@@ -77,7 +77,7 @@ def null_moments(sums: NullSums, less: int = 0) -> tuple[float, float, float]:
 
 def pearson_tail(statistic: float, variance: float, third: float) -> float:
     """Upper tail of the Pearson III law with mean 0 and these moments."""
-    from scipy.special import gammainc, gammaincc, ndtr
+    from epimeter.special import gammainc, gammaincc, ndtr
 
     if variance < NOTHING:
         return 1.0 if statistic <= 1e-15 else 0.0
@@ -93,7 +93,7 @@ def pearson_tail(statistic: float, variance: float, third: float) -> float:
 
 def pearson_quantile(tail: float, variance: float, third: float) -> float:
     """The statistic whose upper tail under that law is `tail`."""
-    from scipy.special import gammainccinv, gammaincinv, ndtri
+    from epimeter.special import gammainccinv, gammaincinv, ndtri
 
     if variance < NOTHING:
         return 0.0

@@ -113,7 +113,7 @@ def binomial_p_values(seen: Integers, sizes: Integers, place: Any, prob: Floats,
 
     Where one tail alone exceeds alpha the other is not looked for: the value is then only known to be above alpha.
     """
-    from scipy.special import betainc
+    from epimeter.special import betainc
 
     n, x = sizes[place], seen[place]
     chance, rest = prob, 1 - prob

@@ -123,7 +123,7 @@ def drmsce(bins: BinTotals) -> float:
 )
 def ece_db(bins: BinTotals) -> float:
     """Expected calibration error less its bias, estimated as how much noise in the frequencies adds to it."""
-    from scipy.special import erf
+    from epimeter.special import erf
 
     gap = np.abs(bins.gap)
     spread = np.sqrt(np.divide(outcome_variance(bins), bins.size, out=np.zeros_like(gap), where=bins.filled))

@@ -56,7 +56,7 @@ def hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 2) -> ChiSquareTes
     ddof
         Degrees of freedom taken off the number of non-empty bins.
     """
-    from scipy.special import gammaincc
+    from epimeter.special import gammaincc
 
     statistic, filled = _squares(bins.filled, bins.size, bins.gap, bins.confidence * bins.doubt)
     dof = filled - int(ddof)
@@ -111,7 +111,7 @@ def classwise_hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 0) -> Cl
     ddof
         Degrees of freedom taken off the number of non-empty bins of each class; 2 for a model tested on the rows it was fitted on.
     """
-    from scipy.special import gammaincc
+    from epimeter.special import gammaincc
 
     filled, variance = bins.filled, bins.confidence * bins.doubt
     made = [_squares(filled[k], bins.size[k], bins.gap[k], variance[k]) for k in range(len(bins.size))]

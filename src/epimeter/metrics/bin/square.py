@@ -128,7 +128,7 @@ def l2_ece_ci(
     alpha
         The interval has level 1 - alpha.
     """
-    from scipy.special import ndtri
+    from epimeter.special import ndtri
 
     n, some = float(bins.n), bins.filled
     size, gap = bins.size[some], bins.gap[some]
@@ -167,7 +167,7 @@ def few_bins_interval(bins: MomentTotals, alpha: float) -> tuple[float, float]:
     sqrt(p_b) u_b has variance v_b / N, so N / v times the sum of squares is chi-squared with a non-centrality of N / v
     times the true sum; v is the largest variance of an outcome, of frequencies drawn towards 1/2 (Agresti and Coull 1998).
     """
-    from scipy.special import chndtr, chndtrinc
+    from epimeter.special import chndtr, chndtrinc
 
     some, n = bins.filled, float(bins.n)
     size = bins.size[some]

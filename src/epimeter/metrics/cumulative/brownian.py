@@ -28,7 +28,7 @@ LEAST = 0.01
 
 def normal_tail(x: Floats) -> Floats:
     """Q(x), the upper tail of the standard normal."""
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     return np.asarray(ndtr(-x))
 

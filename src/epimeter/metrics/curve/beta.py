@@ -81,7 +81,7 @@ class BetaTest(Result):
 )
 def sbct(rows: OrderedRows) -> BetaTest:
     """Area between the fitted beta map and the diagonal, and two tests that it is only chance."""
-    from scipy.special import chdtrc, gammaincc
+    from epimeter.special import chdtrc, gammaincc
 
     levels = filled(rows)
     fit = fitted_beta(levels, "sbct")

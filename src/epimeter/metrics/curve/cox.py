@@ -83,7 +83,7 @@ class CoxFit(Result):
 )
 def cis(rows: OrderedRows) -> CoxFit:
     """Intercept and slope of the outcome's log odds against the stated ones: 0 and 1 when calibrated."""
-    from scipy.special import chdtrc
+    from epimeter.special import chdtrc
 
     levels = filled(rows)
     line, fit = fitted_line(levels, "logit", "cis")

@@ -72,7 +72,7 @@ def knn_chi2(
     expected
         ``anchor``: k times the anchor; ``neighbours``: the sum of the neighbours' own predictions.
     """
-    from scipy.special import chdtrc
+    from epimeter.special import chdtrc
 
     k = int(k)
     if k > rows.n_rows:

@@ -59,7 +59,7 @@ def pws(rows: OrderedRows, *, covariance: Literal["HC0", "HC1", "null", "ols"] =
         ``HC0`` White's sandwich, ``HC1`` the same times N/(N-3), ``null`` the sandwich with the variance c(1-c) that
         calibration implies, ``ols`` one variance for all.
     """
-    from scipy.special import chdtrc
+    from epimeter.special import chdtrc
 
     levels = filled(rows)
     if len(levels.prob) < 3:

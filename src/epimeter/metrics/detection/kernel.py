@@ -65,7 +65,7 @@ class Kernel:
     @cached_property
     def a(self) -> Floats:
         """The normalisation that goes with each centre."""
-        from scipy.special import gammaln
+        from epimeter.special import gammaln
 
         c, h = self.levels.score, self.h
         return np.asarray(gammaln(1 / h + 2) - gammaln(c / h + 1) - gammaln((1 - c) / h + 1))

@@ -37,7 +37,7 @@ def ranked_scores(view: Forecast, *, estimator: Estimator = "energy") -> Floats:
 
 
 def _normal(view: Normal) -> Floats:
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     z = view.standard()
     density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)

@@ -58,8 +58,9 @@ def nees_test(
     alpha
         Level of the test and of the region.
     """
-    from scipy.special import chdtr, chdtrc
     from scipy.stats import chi2
+
+    from epimeter.special import chdtr, chdtrc
 
     total, n = math.fsum(view.squares().tolist()), view.n_rows
     dof = n * view.dimension

@@ -178,7 +178,7 @@ def pit_test(
 
 
 def _counted(ranks: Ranks) -> UniformityTest:
-    from scipy.special import chdtrc
+    from epimeter.special import chdtrc
 
     statistic = math.fsum(((ranks.count - ranks.expected) ** 2 / ranks.expected).tolist())
     freedom = len(ranks.count) - 1

@@ -31,7 +31,7 @@ def log_points(points: Floats) -> Floats:
 
 def constants(points: Floats, width: float) -> Floats:
     """Logarithm of the normalising constant of each kernel."""
-    from scipy.special import gammaln
+    from epimeter.special import gammaln
 
     shape = points / width + 1
     return np.asarray(gammaln(shape.sum(axis=1)) - gammaln(shape).sum(axis=1))

@@ -78,7 +78,7 @@ def ecmmd(
     variance
         ``null`` is exact under calibration, ``empirical`` uses the observed products.
     """
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     n, k = view.n_rows, int(k)
     if k >= n:

@@ -203,7 +203,7 @@ class Smoothed:
 
 def _cluster(points: Floats, residual: Floats, scale: float) -> float:
     """The integral over one cluster and its mirror images, between the zeros of the smoothed residual."""
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     near = [(points, residual)]
     near += [(-points, residual)] if points[0] < 18 * scale else []

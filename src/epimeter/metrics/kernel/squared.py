@@ -192,7 +192,7 @@ def skce_ul(view: View, *, bandwidth: MedianBandwidth = "median", kernel: PairKe
     kernel
         As `skce_b`.
     """
-    from scipy.special import ndtr
+    from epimeter.special import ndtr
 
     require_rows(view.n_rows, "skce_ul")
     points, residual = points_and_residuals(view)

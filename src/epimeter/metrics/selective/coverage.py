@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma
 
 from epimeter.errors import UndefinedMetricError
+from epimeter.special import psi
 from epimeter.summaries.rows import OrderedRows
 
 Floats = NDArray[np.float64]
@@ -72,5 +72,5 @@ class CoverageCurve:
         right, total = self.correct, self.total
         # The sum of right / n over counts n above both; digamma is the sum of 1 / n, also between whole numbers.
         low = max(start, right)
-        tail = right * float(digamma(total + 1) - digamma(low + 1)) if low < total else 0.0
+        tail = right * float(psi(total + 1) - psi(low + 1)) if low < total else 0.0
         return (max(0.0, right - start) + tail) / (total - start)
