@@ -55,7 +55,7 @@ def server(**settings):
                     url, admin = found[1], found[2]
                     break
             with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=120) as client:
-                client.admin = admin
+                client.admin, client.data = admin, f"{folder}/data"
                 for _ in range(400):
                     with contextlib.suppress(httpx.HTTPError):
                         if client.get("/readyz").status_code == 200:

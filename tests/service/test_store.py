@@ -90,7 +90,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         db.execute(text("INSERT INTO rows VALUES ('eval_1', 0, :data)"), evaluations_rows)
         jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=9)
     migrate(empty)
-    assert kept() and revision(empty) == "0008"
+    assert kept() and revision(empty) == "0009"
     with empty.writing() as db:
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
@@ -99,7 +99,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
-    for target in ("0002", "0001", "0008", "0001"):
+    for target in ("0002", "0001", "0009", "0001"):
         migrate(empty, target)
         assert revision(empty) == target and kept()
     migrate(empty, "base")
@@ -129,6 +129,57 @@ def test_totals_of_windows_go_from_json_to_bytes_and_back(empty):
         assert json.loads(db.execute(text("SELECT totals FROM collected_windows")).scalar_one()) == before
 
 
+def _insert(db, table, values):
+    marks = ", ".join(f":{name}" for name in values)
+    db.execute(text(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})"), values)
+
+
+def test_the_search_finds_a_part_of_any_name_in_any_case_and_also_what_was_issued_before_it_was_indexed(empty):
+    migrate(empty, "0008")
+    with empty.writing() as db:
+        db.execute(text("INSERT INTO organizations VALUES ('org_a', 'A', 'OPEN', 1)"))
+        evaluation = {"organization": "org_a", "key_id": "k", "system_id": "s", "domain": "general", "attempt": 1}
+        evaluation |= {"status": "completed", "created_at": 7, "request": b"{}", "rows_kept": 0, "attempt_logged": 1}
+        for number in range(3):
+            _insert(db, "evaluations", evaluation | {"id": f"eval_{number}"})
+        certificate = {"evaluation": "eval_0", "organization": "org_a", "claimed_at": 1, "id": "CERT-0A", "level": "L1"}
+        certificate |= {"organization_name": "\u00c9tude AG", "system_id": "50%_off", "domain": "general"}
+        _insert(db, "certificates", certificate | {"issued_at": 1, "expires_at": 2})
+    migrate(empty)
+    names = {
+        "organization": "org_a",
+        "organization_name": "\u00c9tude AG",
+        "system_id": "Triage/7",
+        "domain": "general",
+    }
+    with empty.writing() as db:
+        registry.claim(db, evaluation="eval_1", at=2, **names)
+        assert registry.issued(db, "eval_1", id="CERT-0B", level="L2", issued_at=3, expires_at=9)
+        registry.claim(db, evaluation="eval_2", at=2, **names)  # not issued: nobody finds it
+
+    def found(text):
+        with empty.reading() as db:
+            return [row["id"] for row in registry.search(db, before=None, limit=9, text=text)]
+
+    for said in ("\u00e9tude", "TUDE a", "cert-0", "0"):
+        assert found(said) == (["CERT-0B", "CERT-0A"]), said
+    assert found("%_o") == found("CERT-0a") == ["CERT-0A"] and found("AGE/") == ["CERT-0B"]
+    assert found("absent") == found("_")[1:] == found("a\0") == []
+
+
+def test_a_text_is_looked_for_in_an_index_in_the_order_of_the_answer(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/a.db", pool=1)
+    migrate(store)
+    with store.reading() as db:
+        query = (
+            "EXPLAIN QUERY PLAN SELECT * FROM certificates WHERE id IS NOT NULL AND sought LIKE '%a%' "
+            "ORDER BY issued_at DESC, id DESC LIMIT 26"
+        )
+        plan = " ".join(row[3] for row in db.execute(text(query)))
+    store.close()
+    assert "ix_certificates_issued_at_id_expires_at_sought" in plan and "TEMP B-TREE" not in plan
+
+
 def test_processes_that_migrate_at_once_do_it_once(empty):
     faults = []
 
@@ -146,7 +197,7 @@ def test_processes_that_migrate_at_once_do_it_once(empty):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and revision(empty) == "0008"
+    assert faults == [] and revision(empty) == "0009"
 
 
 def test_a_database_of_a_newer_program_is_refused(store):

@@ -242,7 +242,12 @@ certificates = Table(
     Column("level", String(8)),
     Column("issued_at", BigInteger),
     Column("expires_at", BigInteger),
-    Index("ix_certificates_issued_at_id", "issued_at", "id"),
+    Column("sought", Text, nullable=False, server_default=""),
+    Index("ix_certificates_issued_at_id_expires_at_sought", "issued_at", "id", "expires_at", "sought"),
+    *(
+        Index(f"ix_certificates_{column}_issued_at_id", column, "issued_at", "id")
+        for column in ("organization_name", "system_id", "domain", "level")
+    ),
 )
 """Whose a certificate is and of which evaluation; without an id while it is being issued. The rest is in the registry."""
 

@@ -51,7 +51,7 @@ def found_issuer(
         path.chmod(0o600)  # what the world may see of it is published
 
     def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
-        for statement in (*TABLES.split(";\n"), standing.TABLE, standing.INDEX):
+        for statement in (*TABLES.split(";\n"), standing.TABLE, *standing.INDEXES):
             connection.execute(statement)
         connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
         connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))

@@ -90,7 +90,7 @@ class Registry:
         self.issuer, self.list_id = (str(value) for value in rows[0])
         self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
         """The trust root where one of its log keys is compromised, else None; and the file that it was read from."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings'"):
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings_due'"):
             self.log.beside(_remember)
 
     @classmethod
@@ -508,6 +508,7 @@ def _remember(connection: sqlite3.Connection) -> None:
     # An issuer from before certificates had a life: what happened is read off its log, once.
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'standings'").fetchone() is None:
         connection.execute(standing.TABLE)
-        connection.execute(standing.INDEX)
         for event in standing.from_log(connection):
             standing.keep(connection, event)
+    for index in standing.INDEXES:
+        connection.execute(index)

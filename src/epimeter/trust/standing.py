@@ -31,7 +31,10 @@ CREATE TABLE standings (
     number INTEGER PRIMARY KEY, certificate TEXT NOT NULL, at TEXT NOT NULL, log_index INTEGER NOT NULL, cause TEXT NOT NULL,
     status TEXT NOT NULL, reason TEXT NOT NULL, evaluation TEXT, level TEXT, due TEXT, dataset TEXT, period_end TEXT)
 """
-INDEX = "CREATE INDEX standings_of ON standings (certificate, number)"
+INDEXES = (
+    "CREATE INDEX IF NOT EXISTS standings_of ON standings (certificate, number)",
+    "CREATE INDEX IF NOT EXISTS standings_due ON standings (certificate, number, due) WHERE due IS NOT NULL",
+)
 CAUSES = ("issued", "renewed", "missed", "overdue", "operator", "superseded", "attested")
 LIFTED = ("missed", "overdue")
 """Suspensions that end by themselves when an evaluation reaches the level."""
@@ -119,6 +122,14 @@ def events_of(connection: sqlite3.Connection, certificate: str) -> list[Event]:
     names = ", ".join(Event.__dataclass_fields__)
     rows = connection.execute(f"SELECT {names} FROM standings WHERE certificate = ? ORDER BY number", (certificate,))
     return [Event(**dict(zip(Event.__dataclass_fields__, row, strict=True))) for row in rows.fetchall()]
+
+
+def due_by(connection: sqlite3.Connection, day: str) -> list[str]:
+    """The certificates whose next evaluation was due, or will be, by a day."""
+    query = (
+        "SELECT certificate, max(number), due FROM standings WHERE due IS NOT NULL GROUP BY certificate HAVING due <= ?"
+    )
+    return [row[0] for row in connection.execute(query, (day,))]
 
 
 def standing_of(events: list[Event], status: str) -> Standing:

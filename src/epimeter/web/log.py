@@ -34,6 +34,7 @@ WORDS = {
     "evaluation.registered": "evaluation announced beforehand",
     "evaluation.result": "evaluation without certificate",
     "evaluation.renewal": "evaluation of a certified system",
+    "attestation.entered": "attestation entered",
     "signal.committed": "signal committed",
     "status.published": "status list published",
 }

@@ -8,6 +8,7 @@ import io
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
+from datetime import time as clock
 from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape, quoteattr
@@ -22,7 +23,7 @@ from epimeter.service.problems import Problem
 from epimeter.service.schemas.words import Domain
 from epimeter.standards.ers import LEVEL_NAMES
 from epimeter.store import registry
-from epimeter.store.moments import moment, now, written
+from epimeter.store.moments import micros, moment, now, written
 from epimeter.trust import standing
 from epimeter.trust.calendar import Dates, to_calendar
 from epimeter.trust.registry_rows import reading
@@ -33,7 +34,7 @@ area = APIRouter(include_in_schema=False)
 LINES, MOST = 25, 200
 BATCH, BATCHES = 500, 50
 NARROW = 20_000
-"""Up to so many certificates of one status are asked for by their ids."""
+"""Up to so many certificates of one status, or due by a day, are asked for by their ids."""
 CHOICES: dict[str, tuple[str, ...]] = {
     "level": LEVEL_NAMES[1:],
     "status": ("VALID", "SUSPENDED", "SUPERSEDED", "EXPIRED", "REVOKED"),
@@ -104,8 +105,14 @@ def _rows(state: Any, look: Wanted, limit: int, before: Any) -> tuple[list[Any],
         with state.store.reading() as db:
             rows = registry.search(db, before=before, limit=limit + 1, **sought)
         return cut(rows, limit, at="issued_at")
-    # Status and due date are the log's to say, so rows are looked at batch by batch.
+    # Status and due date are the log's to say, so rows are looked at batch by batch, of those that can be meant.
     sought["ids"] = _of_status(state.ledger, look.status)
+    if look.status == "EXPIRED":
+        sought["ended_at"] = now()
+    elif look.due_by or look.status in ("VALID", "SUSPENDED"):
+        sought["alive_at"] = now()
+    if look.due_by:
+        sought["due"] = _due_by(state.ledger, look.due_by)
     kept: list[Any] = []
     for _ in range(BATCHES):
         with state.store.reading() as db:
@@ -158,6 +165,14 @@ def _of_status(ledger: Any, word: str) -> list[str] | None:
         return [
             id for (id,) in connection.execute(f"SELECT id FROM certificates WHERE status_index IN ({marks})", places)
         ]
+
+
+def _due_by(ledger: Any, day: str) -> tuple[list[str], int] | None:
+    """The ids of the certificates due by a day and its last moment; None where they are too many to be named."""
+    with reading(ledger.folder / "log.db") as connection:
+        ids = standing.due_by(connection, day)
+    end = datetime.combine(date.fromisoformat(day), clock.max, UTC)
+    return None if len(ids) > NARROW else (ids, micros(end))
 
 
 def lines(ledger: Any, rows: list[Any]) -> list[Facts]:
