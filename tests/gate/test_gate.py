@@ -242,3 +242,72 @@ def test_no_output_replaces_what_a_gate_reads(tmp_path):
     run("gate", path, "--sarif", tmp_path / "g.sarif")
     found = json.loads((tmp_path / "g.sarif").read_text())["runs"][0]["results"][0]
     assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("the%20policy.toml")
+
+
+@pytest.fixture
+def forecasts(tmp_path):
+    """Forecasts of a number in two files and two regions; the intervals of one region are too narrow."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    n = 1200
+    mean, std = rng.normal(10, 3, n), rng.uniform(0.5, 2, n)
+    region = np.tile(["north", "south"], n // 2)
+    y = mean + std * rng.normal(size=n) * np.where(region == "south", 1.8, 1.0)
+    rows = pd.DataFrame({"id": np.arange(n), "y": y, "mean": mean, "std": std, "region": region})
+    rows[:700].to_csv(tmp_path / "a.csv", index=False)
+    rows[700:].to_parquet(tmp_path / "b.parquet")
+    worse = rows.assign(mean=rows["mean"] + 0.05 * rng.normal(size=n)).sample(frac=1, random_state=1)
+    worse.to_csv(tmp_path / "main.csv", index=False)
+    return rows
+
+
+def test_forecasts_of_numbers_are_judged_in_several_files_by_slice_and_against_a_baseline(tmp_path, forecasts):
+    path = tmp_path / "epimeter.toml"
+    path.write_text(
+        '[gate.demand]\ndata = ["a.csv", "b.parquet"]\nby = "region"\n'
+        '[[gate.demand.require]]\nmetric = "picp"\nat_least = 0.8\nparameters = { level = 0.9 }\n'
+        '[[gate.demand.require]]\nmetric = "crps"\nnot_worse_than = "main.csv"\nmargin = 0.01\n'
+    )
+    found = json.loads(run("gate", path, "--json").stdout)
+    outcome = {(v["metric"], v["slice"]): v for v in found["verdicts"]}
+    assert {key: v["outcome"] for key, v in outcome.items() if key[0] == "picp"} == {
+        ("picp", None): "fail",
+        ("picp", "north"): "pass",
+        ("picp", "south"): "fail",
+    }
+    whole = outcome["crps", None]
+    assert whole["outcome"] == "pass" and whole["n_rows"] == 1200
+    # The pairs of rows make a hundredth of the width that two samples of this size would have.
+    assert whole["interval"]["method"] == "paired rows" and whole["interval"]["high"] - whole["interval"]["low"] < 0.01
+
+
+@pytest.mark.parametrize("metric", ["crps", "interval_score", "pinball_loss", "picp"])
+def test_how_much_worse_a_forecast_is_has_the_difference_of_the_values_whatever_the_interval(
+    tmp_path, forecasts, metric
+):
+    import dataclasses
+
+    from epimeter.gate.forecasts import against_forecasts, measured_forecasts, read_gate_forecasts
+    from epimeter.gate.policy import Gate, Requirement
+
+    one = Requirement(metric=metric, not_worse_than="main.csv")
+    gate = Gate(name="g", data=(), requirements=(one,), folder=tmp_path)
+    now, before = (read_gate_forecasts(gate, paths, ()) for paths in (
+        [str(tmp_path / "a.csv"), str(tmp_path / "b.parquet")], [str(tmp_path / "main.csv")]))  # fmt: skip
+    sign = -1 if metric == "picp" else 1
+    expected = sign * (measured_forecasts(one, now, 0.95, False)[0] - measured_forecasts(one, before, 0.95, False)[0])
+    for rows in (now, dataclasses.replace(now, id=None)):
+        change, around = against_forecasts(gate, one, rows, None)
+        assert change == pytest.approx(expected, abs=1e-12)
+        assert around.low <= change <= around.high
+
+
+def test_a_gate_of_probabilities_and_of_numbers_at_once_is_refused(tmp_path):
+    path = tmp_path / "epimeter.toml"
+    text = '[gate.x]\ndata = "a.csv"\n{}[[gate.x.require]]\nmetric = "crps"\nat_most = 1\n'
+    path.write_text(text.format("") + '[[gate.x.require]]\nmetric = "ece"\nat_most = 1\n')
+    assert "make two gates of it" in str(run("gate", path, "--check").exception)
+    path.write_text(text.format('kind = "event"\n'))
+    assert "or leave kind out" in str(run("gate", path, "--check").exception)

@@ -100,9 +100,49 @@ def test_requirements_metrics_and_levels_are_taken(run, tmp_path, frames):
     assert "required >= 0.9" in told and "nobody said" not in told
     assert "taken to be of level 0.9, which nobody said" in run("evaluate", tmp_path / "rows.csv", "--draws", "99")
     assert "measures probabilities" in run("evaluate", tmp_path / "rows.csv", "--metric", "ece", code=2)
-    assert "--by does not apply" in run(
-        "evaluate", tmp_path / "rows.csv", "--task", "distribution", "--by", "y_true", code=2
-    )
+    assert "--bins does not apply" in run("evaluate", tmp_path / "rows.csv", "--bins", "9", code=2)
+
+
+@pytest.mark.parametrize("kind", ["quantiles", "set"])
+def test_several_files_are_one_sample_and_slices_have_a_report_each(run, tmp_path, frames, kind):
+    frame = frames[kind].assign(region=["north", "south", "south", None] * 100, id=range(400))
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    for day, part in (("1", frame[:150]), ("2", frame[150:])):
+        (tmp_path / "parts" / f"day={day}").mkdir(parents=True)
+        part.to_parquet(tmp_path / "parts" / f"day={day}" / "rows.parquet")
+    options = ("--json", "--interval", "none")
+    whole = json.loads(run("evaluate", tmp_path / "whole.csv", *options))
+    for sources in ([tmp_path / "parts"], [tmp_path / "parts/*/*.parquet"], sorted(tmp_path.glob("parts/*/*"))):
+        assert json.loads(run("evaluate", *sources, *options))["measurements"] == whole["measurements"]
+    by = json.loads(run("evaluate", tmp_path / "parts", "--by", "region", "--by", "day", *options))
+    assert sum(report["n_rows"] for report in by.values()) == 400
+    assert {"region=north, day=1", "region=(none), day=2"} <= set(by)
+    frame[frame.region == "north"].to_csv(tmp_path / "north.csv", index=False)
+    alone = json.loads(run("evaluate", tmp_path / "north.csv", *options))
+    north = json.loads(run("evaluate", tmp_path / "whole.csv", "--by", "region", "--slice", "north", *options))
+    assert north["measurements"] == alone["measurements"]
+    share = "set_coverage" if kind == "set" else "picp"
+    for suffix in ("html", "png"):
+        run("evaluate", tmp_path / "whole.csv", "--by", "region", "-m", share, "-o", tmp_path / f"by.{suffix}")
+    assert "Forecasts by slice" in (tmp_path / "by.html").read_text()
+    told = run("evaluate", tmp_path / "whole.csv", "--by", "region", "-m", share, "--require", f"{share}>=1.1", code=1)
+    assert f"north: {share} is" in told and "south" in told
+
+
+def test_files_that_do_not_belong_together_are_refused_and_a_fault_names_its_file(run, tmp_path, frames):
+    for kind in ("normal", "interval", "quantiles"):
+        frames[kind].to_csv(tmp_path / f"{kind}.csv", index=False)
+    frames["quantiles"].drop(columns="q0.5").to_csv(tmp_path / "fewer.csv", index=False)
+    frames["normal"].assign(weight=1.0).to_csv(tmp_path / "weighted.csv", index=False)
+    frames["normal"].assign(std=[1.0] * 7 + [-1.0] + [1.0] * 392).to_csv(tmp_path / "bad.csv", index=False)
+    for files, says in (
+        (("normal", "interval"), "normal.csv states normal, interval.csv interval"),
+        (("quantiles", "fewer"), "must state the same quantiles; quantiles.csv and fewer.csv differ"),
+        (("normal", "weighted"), "weighted.csv has weight for weight, normal.csv has none"),
+        (("normal", "bad"), "(bad.csv, line 9)"),
+    ):
+        assert says in run("evaluate", *(tmp_path / f"{name}.csv" for name in files), code=2)
+    assert "'colour'" in run("evaluate", tmp_path / "normal.csv", "--by", "colour", code=2)
 
 
 @pytest.mark.parametrize(

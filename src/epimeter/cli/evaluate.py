@@ -112,9 +112,14 @@ def evaluate(
     if task is None and not logs and not standards["standard"] and is_forecast_file([file, *more], format):
         task = "distribution"
     if task == "distribution":
-        forecasts = evaluated_forecasts(file, more, choice, format, names, choices, certainty)
-        write(with_verdicts(forecasts.rendered(form), form, verdicts(forecasts, wanted)), output)
-        judge({None: forecasts}, wanted)
+        from epimeter.cli.sliced import rendered as rendered_slices
+
+        found = evaluated_forecasts([file, *more], choice, format, names, choices, certainty, asked)
+        shown = rendered_slices(found, form)
+        if None in found:
+            shown = with_verdicts(shown, form, verdicts(found[None], wanted))
+        write(shown, output)
+        judge(found, wanted)
         return
     if not standards["standard"]:  # forecasts above draw by themselves, for what is no mean
         refuse_idle_draws(click.get_current_context(), standards["interval"])
@@ -131,9 +136,11 @@ def evaluate(
         if by:
             raise click.UsageError("--standard judges a whole log; it goes without --by")
         given = Given(**standards, bins=bins)
-        found = evaluated([file, *more] if logs else file, choice, format, given, with_required(names, wanted), choices)
-        report = found.report
-        write(rendered(found, form), output)
+        graded = evaluated(
+            [file, *more] if logs else file, choice, format, given, with_required(names, wanted), choices
+        )
+        report = graded.report
+        write(rendered(graded, form), output)
     elif (logs and by) or (not logs and streams([file, *more], asked)):
         from epimeter.cli.sliced import rendered as rendered_slices
 

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from epimeter.cli.certainty import Certainty
+from epimeter.cli.streaming import Streaming
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 
 if TYPE_CHECKING:
+    from epimeter.readers.forecast_table import ForecastTable
     from epimeter.report.forecast_report import ForecastReport
 
 NOT_FOR_FORECASTS = (
@@ -22,59 +25,65 @@ NOT_FOR_FORECASTS = (
     ("bins", "--bins"),
     ("binning", "--binning"),
     ("standard", "--standard"),
-    ("by", "--by"),
     ("row_limit", "--row-limit"),
     ("sample", "--sample"),
     ("skip_damaged", "--skip-damaged"),
 )
-"""Options that say something of probabilities, or of a pass over many files."""
+"""Options that say something of probabilities, or of a pass in bounded memory."""
 
 
 def is_forecast_file(files: list[str], format: str | None) -> bool:
-    """Whether the columns of one file say a forecast of a number or a set; standard input is not looked at twice."""
+    """Whether the columns of the first file say a forecast of a number or a set; standard input is not looked at twice."""
     from epimeter.readers.forecast_table import holds_forecasts
+    from epimeter.sources.paths import places
+    from epimeter.sources.routes import SQL
 
-    if len(files) != 1 or files[0] == "-":
+    if files[0] == "-" or SQL.match(files[0]):
         return False
     try:
-        return holds_forecasts(files[0], format)
+        return holds_forecasts(places(files)[0].path, format)
     except InputError:
         return False  # what cannot be read is refused where it is read
 
 
 def evaluated_forecasts(
-    file: str,
-    more: tuple[str, ...],
+    files: list[str],
     choice: Choice,
     format: str | None,
     metrics: Any,
     choices: dict[str, Any],
     certainty: Certainty,
-) -> ForecastReport:
-    """The report on the forecasts of a file; refusals say where in the file the fault is."""
-    from epimeter.readers.forecast_table import read_forecasts
+    asked: Streaming,
+) -> Mapping[Any, ForecastReport]:
+    """The reports on the forecasts of files, by slice; the whole under None where nothing is sliced."""
+    import numpy as np
+
+    from epimeter.cli.sliced import chosen
     from epimeter.report.forecasts import evaluate_forecasts
+    from epimeter.report.slices import ForecastReports
+    from epimeter.report.slicing import slice_names
+    from epimeter.sources.forecast_files import doubted, read_forecast_files
 
     context = click.get_current_context()
     for name, option in NOT_FOR_FORECASTS:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} does not apply to forecasts of a number or a set; leave it out")
-    if more:
-        raise click.UsageError(f"forecasts of a number or a set are read from one file; got {1 + len(more)}")
-    table = read_forecasts(file, columns=choice.columns, format=format)
-    try:
+    table = doubted(read_forecast_files(files, columns=choice.columns, format=format, by=asked.by))
+
+    def report(rows: ForecastTable) -> ForecastReport:
         return evaluate_forecasts(
-            table.true,
+            rows.true,
             metrics=metrics,
-            sample_weight=table.weight,
-            groups=table.group,
-            source=table.described(),
+            sample_weight=rows.weight,
+            groups=rows.group,
+            source=rows.described(),
             **certainty.of_forecasts(),
-            **table.stated,
+            **rows.stated,
             **choices,
         )
-    except InputError as refusal:
-        if refusal.row is None:
-            raise
-        where = f"{table.source}, {table.place(refusal.row)}"
-        raise InputError(f"{refusal} ({where})", field=refusal.field, row=refusal.row, count=refusal.count) from None
+
+    if table.slices is None:
+        return {None: report(table)}
+    label = slice_names(table.slices, asked.by)
+    names = sorted(np.unique(label).tolist())
+    return chosen(ForecastReports(names, lambda name: report(table.take(label == name))), asked.value)

@@ -66,7 +66,7 @@ def verdicts(report: Report | ForecastReport, wanted: list[Requirement]) -> list
     return made
 
 
-def judge(reports: Mapping[Any, Report] | Mapping[None, ForecastReport], wanted: list[Requirement]) -> None:
+def judge(reports: Mapping[Any, Report] | Mapping[Any, ForecastReport], wanted: list[Requirement]) -> None:
     """Say which requirements do not hold, and on which slice, and exit with 1."""
     failed = [
         told["reason"] if value is None else f"{value}: {told['reason']}"

@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from epimeter.report.measurement import Report
-from epimeter.report.slices import Reports
+from epimeter.report.slices import BySlice, Made
 
 
-def chosen(found: Report | Reports, value: str | None) -> Mapping[Any, Report]:
+def chosen(found: Made | BySlice[Made], value: str | None) -> Mapping[Any, Made]:
     """The slices to show; the whole under None when nothing is sliced."""
-    if isinstance(found, Report):
+    if not isinstance(found, BySlice):
         if value is not None:
             raise click.UsageError("--slice is for summaries that have slices; this one has none")
         return {None: found}
@@ -26,9 +25,9 @@ def chosen(found: Report | Reports, value: str | None) -> Mapping[Any, Report]:
     raise click.UsageError(f"no slice is called {value!r}; there are {', '.join(str(v) for v in list(found)[:8])}")
 
 
-def rendered(found: Mapping[Any, Report], form: str) -> str | bytes:
+def rendered(found: Mapping[Any, Made], form: str) -> str | bytes:
     """One report as it is; several as a table of slices."""
     if len(found) == 1:
         return next(iter(found.values())).rendered(form)
-    assert isinstance(found, Reports)
+    assert isinstance(found, BySlice)
     return found.rendered(form)

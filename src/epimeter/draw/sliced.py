@@ -14,7 +14,7 @@ from epimeter.errors import InputError
 
 MOST = 40
 """Slices in one figure."""
-METRICS = ("brier_score", "ece", "esce")
+METRICS = ("brier_score", "ece", "esce", "picp", "set_coverage", "crps", "set_size")
 SIDE = LEFT + 1.4
 LETTERS = 24
 """Letters of a slice's name beside its line."""
@@ -51,6 +51,7 @@ def slices(reports: Mapping[Any, Any], *, ax: Any = None, title: str = "Calibrat
 
 
 def _panel(axes: Any, reports: Mapping[Any, Any], metric: str, *, labels: bool) -> None:
+    lines = [report[metric] for report in reports.values() if metric in report]
     for place, report in enumerate(reports.values()):
         line = report.get(metric)
         if line is None or line.value is None or not math.isfinite(line.value):
@@ -59,7 +60,8 @@ def _panel(axes: Any, reports: Mapping[Any, Any], metric: str, *, labels: bool) 
         if line.interval is not None:
             axes.plot([line.interval.low, line.interval.high], [place, place], color=BLUE, linewidth=2.0)
         axes.plot([line.value], [place], marker="o", color=BLUE, markersize=4.5)
-    ideal = find(metric).card.ideal
+    card = find(metric).card
+    ideal = next((line.parameters.get(card.aims_at) for line in lines), None) if card.aims_at else card.ideal
     if ideal is not None:
         axes.axvline(float(ideal), color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.set_ylim(len(reports) - 0.5, -0.5)

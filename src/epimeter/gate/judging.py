@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from epimeter.card import find
 from epimeter.errors import EpimeterError, InputError, ReadError, UndefinedMetricError
+from epimeter.gate.forecasts import against_forecasts, measured_forecasts, read_gate_forecasts
 from epimeter.gate.policy import Gate, Requirement
 from epimeter.gate.verdict import Judgement, Outcome, Verdict
 from epimeter.inference import adjust_p_values, compare, compare_samples
 from epimeter.inference.intervals import interval_for
 from epimeter.readers import read
 from epimeter.readers.assembly import joined
+from epimeter.readers.forecast_table import ForecastTable
 from epimeter.readers.pairing import same_rows
 from epimeter.readers.table import Table
 from epimeter.report.slicing import slice_names
@@ -62,8 +64,10 @@ def _judged(gate: Gate) -> list[Verdict]:
     return made
 
 
-def _read(gate: Gate) -> Table:
+def _read(gate: Gate) -> Table | ForecastTable:
     """All rows of a gate's data as one table."""
+    if gate.of_forecasts:
+        return read_gate_forecasts(gate, paths_of(gate), gate.by)
     choice = gate.choice
     if gate.by:
         choice = replace(choice, columns={**choice.columns, "slice": ",".join(gate.by)})
@@ -103,7 +107,7 @@ def _called(gate: Gate, pattern: str) -> list[str]:
     return [whole]
 
 
-def _slices(gate: Gate, table: Table) -> list[tuple[str | None, NDArray[np.bool_]]]:
+def _slices(gate: Gate, table: Table | ForecastTable) -> list[tuple[str | None, NDArray[np.bool_]]]:
     if not gate.by:
         return []
     assert table.slices is not None
@@ -132,18 +136,24 @@ def held(one: Requirement, y_true: Any, y_prob: Any, *, kind: str | None = None,
     return _one(gate, one, table, None, None)
 
 
-def _one(gate: Gate, one: Requirement, table: Table, name: str | None, keep: Any) -> Verdict:
+def _one(gate: Gate, one: Requirement, table: Table | ForecastTable, name: str | None, keep: Any) -> Verdict:
     """One requirement on all rows or on a slice."""
     rows = table if keep is None else table.take(keep)
     facts: dict[str, Any] = {"slice": name, "n_rows": rows.n_rows}
     try:
         if one.not_worse_than is None:
-            value, around = measured(one, rows, gate.level, one.decide != "value")
+            wanted = one.decide != "value"
+            value, around = (
+                measured_forecasts(one, rows, gate.level, wanted)
+                if isinstance(rows, ForecastTable)
+                else measured(one, rows, gate.level, wanted)
+            )
             limit = one.at_most if one.at_most is not None else one.at_least
             assert limit is not None
             sign = 1 if one.at_most is not None else -1
         else:
-            value, around = _against(gate, one, rows, name)
+            against = against_forecasts if isinstance(rows, ForecastTable) else _against
+            value, around = against(gate, one, rows, name)  # type: ignore[arg-type]
             limit, sign = one.margin, 1
     except (UndefinedMetricError, InputError) as refusal:
         return _verdict(gate, one, "cannot judge", str(refusal), **facts)

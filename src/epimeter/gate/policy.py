@@ -79,6 +79,11 @@ class Gate:
     folder: Path = Path(".")
     source: str = "epimeter.toml"
 
+    @property
+    def of_forecasts(self) -> bool:
+        """Whether it asks for metrics of forecasts of a number or a set."""
+        return any(find(one.metric).card.forecasts for one in self.requirements)
+
 
 def read_policy(path: str | Path) -> list[Gate]:
     """The gates of a policy."""
@@ -125,10 +130,20 @@ def _gate(name: str, table: Any, place: Path, text: str) -> Gate:
         for match in re.finditer(HEADER.format(re.escape(name)), text, re.MULTILINE)
     ]
     lines += [1] * (len(asked) - len(lines))
+    requirements = tuple(_requirement(one, where, line) for one, line in zip(asked, lines, strict=False))
+    of_numbers = [one.metric for one in requirements if find(one.metric).card.forecasts]
+    others = [one.metric for one in requirements if one.metric not in of_numbers]
+    if of_numbers and (others or "kind" in table):
+        what = others[0] if others else "kind"
+        raise InputError(
+            f"{where} asks for {of_numbers[0]}, of forecasts of a number or a set, and for {what}, of probabilities; make two "
+            "gates of it" + ("" if others else ", or leave kind out"),
+            field="metric" if others else "kind",
+        )
     return Gate(
         name=name,
         data=data,
-        requirements=tuple(_requirement(one, where, line) for one, line in zip(asked, lines, strict=False)),
+        requirements=requirements,
         minimum_rows=rows,
         by=_words(table.get("by", ()), "by", where),
         multiplicity=_word(table.get("multiplicity", "holm"), ("holm", "bonferroni", "none"), "multiplicity", where),

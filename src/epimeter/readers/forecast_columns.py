@@ -38,7 +38,11 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "set": ("set", "sets", "prediction_set", "pred_set", "conformal_set"),
     "weight": FURTHER["weight"],
     "group": FURTHER["group"],
+    "id": FURTHER["id"],
+    "slice": (),
 }
+BESIDE = ("weight", "group", "id", "slice")
+"""Roles that state nothing of the forecast itself."""
 QUANTILE = re.compile(r"^(?:q|quantile)_?(0?\.\d+|1e-\d+)$")
 MEMBER = re.compile(r"^(?:member|ens|ensemble|sample)_?(\d+)$")
 COMPONENTS: Mapping[str, re.Pattern[str]] = {
@@ -56,7 +60,9 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "interval": ("lower", "upper"),
     "set": ("set",),
 }
-ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), "weight", "group")
+ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), *BESIDE)
+SEVERAL = ("quantiles", "members", "slice")
+"""Roles of several columns."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +93,9 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     for role in said:
         if role not in ROLES:
             raise ReadError(f"no role of a forecast is called {shown(role)}; they are {', '.join(ROLES)}", field=role)
-    state = {} if said else _components(names)
+    state = _components(names) if set(said) <= set(BESIDE) else {}
     if len(state.get("mean", ())) > 1 and "truth" in state:
-        return _state_roles(names, state, source)
+        return _state_roles(names, state, said, source)
     found = _found(names, said, source)
     if "truth" not in found:
         raise absent("truth", names, source)
@@ -109,7 +115,7 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
             field="mean",
         )
     kind = kinds[0]
-    chosen = {role: found[role] for role in ("truth", *FAMILIES[kind], "weight", "group") if role in found}
+    chosen = {role: found[role] for role in ("truth", *FAMILIES[kind], *BESIDE) if role in found}
     _refuse_halves(kind, chosen, names, source)
     levels = tuple(_level(name, source) for name in chosen["quantiles"]) if kind == "quantiles" else ()
     return ForecastRoles(kind, chosen, levels)
@@ -125,7 +131,9 @@ def _components(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return made
 
 
-def _state_roles(names: Sequence[str], state: Mapping[str, tuple[str, ...]], source: str) -> ForecastRoles:
+def _state_roles(
+    names: Sequence[str], state: Mapping[str, tuple[str, ...]], said: Mapping[str, str], source: str
+) -> ForecastRoles:
     """The roles of a state; its components must be numbered 0 to d - 1 in every role, covariances on and above the diagonal."""
     spreads = [role for role in ("std", "variance", "covariance") if role in state]
     if len(spreads) != 1:
@@ -147,15 +155,11 @@ def _state_roles(names: Sequence[str], state: Mapping[str, tuple[str, ...]], sou
                 f"{listed(state[role])} for {role}",
                 field=role,
             )
-    by_word = by_words(names)
     chosen = {role: state[role] for role in ("truth", "mean", spreads[0])}
     if spreads[0] == "covariance":
         upper = [name for name in state["covariance"] if _on_or_above(name)]
         chosen["covariance"] = tuple(upper)
-    for role in ("weight", "group"):
-        columns = named(NAMES[role], by_word)
-        if columns:
-            chosen[role] = (columns[0],)
+    chosen |= _found(names, said, source, BESIDE)
     return ForecastRoles("state", chosen)
 
 
@@ -165,13 +169,15 @@ def _on_or_above(name: str) -> bool:
     return match is not None and int(match.group(1)) <= int(match.group(2))
 
 
-def _found(names: Sequence[str], said: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:
+def _found(
+    names: Sequence[str], said: Mapping[str, str], source: str, roles: Sequence[str] = ROLES
+) -> dict[str, tuple[str, ...]]:
     """The columns of every role, said or found by name."""
     by_word, found = by_words(names), {}
-    for role in ROLES:
+    for role in roles:
         if role in said:
             if said[role]:
-                several = role in ("quantiles", "members")
+                several = role in SEVERAL
                 found[role] = (
                     several_columns(names, said[role], role, source)
                     if several

@@ -18,7 +18,7 @@ from epimeter.readers.cells import matrix, numbers
 from epimeter.readers.forecast_columns import ForecastRoles, forecast_roles_of, states_forecast
 from epimeter.readers.roles import Roles
 from epimeter.readers.table import Numbering, taken
-from epimeter.readers.words import words
+from epimeter.readers.words import identities, words
 
 SEPARATORS = (";", "|", ",")
 """What may stand between the labels of a set written as text; the first that occurs counts."""
@@ -36,8 +36,12 @@ class ForecastTable:
         What came true.
     stated
         What was stated, under the names that `epimeter.forecasts.forecast` takes.
+    slices
+        Words, one column for each that the rows are to be sliced by.
     unlabelled
         Rows left out because their truth is missing.
+    files
+        Of several files: the name of each, how its rows are numbered, and how many there are.
     """
 
     source: str
@@ -46,18 +50,38 @@ class ForecastTable:
     stated: Mapping[str, Any]
     weight: NDArray[Any] | None = None
     group: NDArray[Any] | None = None
+    id: Any = None
+    slices: NDArray[Any] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     unlabelled: int = 0
     rows: Sequence[int] | NDArray[np.int64] = range(0)
     numbering: Numbering = "row"
+    files: tuple[tuple[str, Numbering, int], ...] = ()
 
     @property
     def n_rows(self) -> int:
         return len(self.true)
 
     def place(self, row: int) -> str:
-        """Where a row stood in its source, in words: `line 19`."""
-        return f"{self.numbering} {int(self.rows[row])}"
+        """The file and place of a row, in words: `rows.csv, line 19`."""
+        name, numbering, before = self.source, self.numbering, 0
+        for name, numbering, count in self.files:
+            before += count
+            if row < before:
+                break
+        return f"{name}, {numbering} {int(self.rows[row])}"
+
+    def take(self, keep: NDArray[Any]) -> ForecastTable:
+        """Some of the rows, chosen by a mask or by their numbers; `files` tells nothing of them any more."""
+        return replace(
+            self,
+            true=self.true[keep],
+            stated={
+                name: values if name == "levels" else _chosen(values, keep) for name, values in self.stated.items()
+            },
+            **{name: taken(getattr(self, name), keep) for name in ("weight", "group", "id", "slices", "rows")},
+            files=(),
+        )
 
     def described(self) -> dict[str, Any]:
         """Where the rows came from, for a report."""
@@ -125,9 +149,9 @@ def _choose(
     """The roles under the names that readers know: numbers as features, words as slices."""
     roles = forecast_roles_of(list(names), said, source)
     found[:] = [roles]
-    worded = {"set", "group"} | ({"truth"} if roles.kind == "set" else set())
+    worded = {"set", "group", "id", "slice"} | ({"truth"} if roles.kind == "set" else set())
     numeric = tuple(name for role, each in roles.columns.items() if role not in worded for name in each)
-    text = tuple(name for role, each in roles.columns.items() if role in worded for name in each)
+    text = tuple(dict.fromkeys(name for role, each in roles.columns.items() if role in worded for name in each))
     return Roles({role: each for role, each in (("features", numeric), ("slice", text)) if each}, kind="event")
 
 
@@ -162,21 +186,24 @@ def _table(block: Block, roles: ForecastRoles) -> ForecastTable:
                 stated[role] = _present(block, columns[role], missing)
     weight = _present(block, columns["weight"], missing) if "weight" in columns else None
     group = words(block, columns["group"][0]) if "group" in columns else None
+    cut = [words(block, name).astype(object) for name in columns.get("slice", ())]
     keep = ~missing
     served = {role: each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}" for role, each in columns.items()}
     return ForecastTable(
         source=block.source,
         kind=roles.kind,
         true=true[keep],
-        stated={name: taken(values, keep) if not isinstance(values, list) else _kept(values, keep)
-                for name, values in stated.items()} | ({"levels": roles.levels} if roles.levels else {}),
+        stated={name: _chosen(values, keep) for name, values in stated.items()}
+        | ({"levels": roles.levels} if roles.levels else {}),
         weight=None if weight is None else weight[keep],
         group=None if group is None else np.array([str(label) for label in group[keep].tolist()]),
+        id=taken(identities(block, columns["id"][0]), keep) if "id" in columns else None,
+        slices=np.stack(cut, axis=1)[keep] if cut else None,
         roles=served,
         unlabelled=int(missing.sum()),
         rows=taken(block.rows, keep),
         numbering=block.numbering,
-    )  # fmt: skip
+    )
 
 
 def _present(block: Block, names: tuple[str, ...], missing: NDArray[np.bool_], wide: bool = False) -> NDArray[Any]:
@@ -194,8 +221,11 @@ def _covariances(upper: NDArray[Any], d: int) -> NDArray[Any]:
     return made
 
 
-def _kept(values: list[Any], keep: NDArray[np.bool_]) -> list[Any]:
-    return [value for value, kept in zip(values, keep.tolist(), strict=True) if kept]
+def _chosen(values: Any, keep: NDArray[Any]) -> Any:
+    """Some rows of what is stated: a column, a matrix or a list of sets."""
+    if not isinstance(values, list):
+        return taken(values, keep)
+    return [values[row] for row in (np.flatnonzero(keep) if keep.dtype == bool else keep).tolist()]
 
 
 def _sets(block: Block, name: str) -> list[frozenset[str]]:
@@ -225,7 +255,7 @@ def _sets(block: Block, name: str) -> list[frozenset[str]]:
 
 
 def joined_forecasts(parts: list[ForecastTable]) -> ForecastTable:
-    """Tables of one source as one."""
+    """Tables with the same columns as one."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -235,7 +265,7 @@ def joined_forecasts(parts: list[ForecastTable]) -> ForecastTable:
             return None
         if isinstance(columns[0], list):
             return [value for column in columns for value in column]
-        return np.concatenate(columns)
+        return np.concatenate([np.asarray(column) for column in columns])
 
     stated = {
         name: values if name == "levels" else all_of([part.stated[name] for part in parts])
@@ -247,6 +277,8 @@ def joined_forecasts(parts: list[ForecastTable]) -> ForecastTable:
         stated=stated,
         weight=all_of([part.weight for part in parts]),
         group=all_of([part.group for part in parts]),
+        id=all_of([part.id for part in parts]),
+        slices=all_of([part.slices for part in parts]),
         unlabelled=sum(part.unlabelled for part in parts),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
     )

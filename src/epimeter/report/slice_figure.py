@@ -9,7 +9,8 @@ from typing import Any
 
 from epimeter.card import find
 from epimeter.documents.sections import Grid, Picture
-from epimeter.report.measurement import Report
+from epimeter.report.forecast_report import ForecastReport
+from epimeter.report.measurement import Measurement, Report
 from epimeter.report.svg import Board
 from epimeter.results import cell_text
 
@@ -17,13 +18,15 @@ LETTERS = 22
 """Letters of a slice's name that stand beside its line; the table has all."""
 
 
-def beside(reports: Mapping[Any, Report], metric: str, *, for_print: bool = False) -> Picture | None:
+def beside(
+    reports: Mapping[Any, Report] | Mapping[Any, ForecastReport], metric: str, *, for_print: bool = False
+) -> Picture | None:
     """The slices by one metric; None where it has no value on any of them."""
     lines = {str(value): report[metric] for value, report in reports.items() if metric in report}
     known = {name: line for name, line in lines.items() if line.value is not None and math.isfinite(line.value)}
     if not known:
         return None
-    ideal = find(metric).card.ideal
+    ideal = ideal_of(next(iter(known.values())))
     reach = [float(line.value or 0.0) for line in known.values()] + ([float(ideal)] if ideal is not None else [])
     for line in known.values():
         reach += [] if line.interval is None else [line.interval.low, line.interval.high]
@@ -56,6 +59,13 @@ def beside(reports: Mapping[Any, Report], metric: str, *, for_print: bool = Fals
     )
     twin = Grid(f"{metric} by slice", ("slice", "rows", metric, "interval"), tuple(rows), frozenset({1, 2}))
     return Picture(f"{find(metric).card.title} by slice", alt, board.svg(alt), twin)
+
+
+def ideal_of(line: Measurement) -> float | None:
+    """The best value of a metric: that of its card, or the level that was claimed."""
+    card = find(line.metric).card
+    aim = line.parameters.get(card.aims_at) if card.aims_at else card.ideal
+    return None if aim is None else float(aim)
 
 
 def _round_numbers(low: float, high: float) -> list[float]:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document, Grid, Items, Section
+from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
 from epimeter.report.slice_figure import beside
 from epimeter.results import cell_text
@@ -16,23 +17,32 @@ COLUMNS = 6
 """Metrics that a table of slices shows; records and JSON hold all."""
 ON_A_TERMINAL = 4
 FAVOURED = ("brier_score", "ece", "drmsce_bcs", "esce", "nll", "ecd")
-"""Which of many metrics are shown: with `ece`, which is larger where rows are few, stands the error without that bias."""
-DRAWN = ("ece", "esce")
+"""Which of many metrics are shown of probabilities: with `ece`, which is larger where rows are few, stands the error without that bias."""
+OF_FORECASTS = (
+    "picp", "set_coverage", "mean_interval_width", "set_size", "crps", "interval_score", "pinball_loss",
+    "quantile_calibration_error", "nees_test",
+)  # fmt: skip
+"""The same of forecasts of a number or a set: do they cover, how wide are they, how good are they?"""
+DRAWN = ("ece", "esce", "picp", "set_coverage", "crps")
 
 
 SHOWN = 30
 """Slices that a terminal shows; JSON and the other forms hold all."""
 
+Made = TypeVar("Made", bound=Report | ForecastReport)
 
-class Reports(Held, Mapping[Any, Report]):
+
+class BySlice(Held, Mapping[Any, Made], Generic[Made]):
     """One report a slice, made when it is looked at: a thousand slices cost one pass, not a thousand reports."""
 
-    def __init__(self, values: list[Any], make: Callable[[Any], Report]) -> None:
+    title = "Calibration by slice"
+
+    def __init__(self, values: list[Any], make: Callable[[Any], Made]) -> None:
         self._values = values
         self._make = make
-        self._made: dict[Any, Report] = {}
+        self._made: dict[Any, Made] = {}
 
-    def __getitem__(self, value: Any) -> Report:
+    def __getitem__(self, value: Any) -> Made:
         if value not in self._made:
             if value not in self._values:
                 raise KeyError(value)
@@ -90,18 +100,30 @@ class Reports(Held, Mapping[Any, Report]):
             blocks.append(Items(tuple(cautions), "mind"))
         first = shown[0][1] if shown else None
         name = "" if first is None else str(first.source.get("name", ""))
-        return Document(
-            "Calibration by slice", f"{name} · {len(shown):,} slices".strip(" ·"), (Section("Slices", tuple(blocks)),)
-        )
+        return Document(self.title, f"{name} · {len(shown):,} slices".strip(" ·"), (Section("Slices", tuple(blocks)),))
 
 
-def _names(reports: Mapping[Any, Report]) -> list[str]:
+class Reports(BySlice[Report]):
+    """The reports of probabilities by slice."""
+
+
+class ForecastReports(BySlice[ForecastReport]):
+    """The reports of forecasts of a number or a set by slice."""
+
+    title = "Forecasts by slice"
+
+
+def _names(reports: Mapping[Any, Made]) -> list[str]:
     """The metrics that a table shows: all that were asked for where they are few."""
     known = list(dict.fromkeys(metric for report in reports.values() for metric in report))
-    return known if len(known) <= COLUMNS else [name for name in FAVOURED if name in known] or known[:COLUMNS]
+    return (
+        known
+        if len(known) <= COLUMNS
+        else [name for name in (*FAVOURED, *OF_FORECASTS) if name in known][:COLUMNS] or known[:COLUMNS]
+    )
 
 
-def _cell(report: Report, name: str) -> str:
+def _cell(report: Report | ForecastReport, name: str) -> str:
     """A value with its interval."""
     line = report.get(name)
     if line is None:
