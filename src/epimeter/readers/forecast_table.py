@@ -64,12 +64,12 @@ class ForecastTable:
 
     def place(self, row: int) -> str:
         """The file and place of a row, in words: `rows.csv, line 19`."""
-        name, numbering, before = self.source, self.numbering, 0
+        number, before = int(self.rows[row]), 0
         for name, numbering, count in self.files:
             before += count
             if row < before:
-                break
-        return f"{name}, {numbering} {int(self.rows[row])}"
+                return f"{name}, {numbering} {number}"
+        return f"{self.source}, {self.numbering} {number}"
 
     def take(self, keep: NDArray[Any]) -> ForecastTable:
         """Some of the rows, chosen by a mask or by their numbers; `files` tells nothing of them any more."""

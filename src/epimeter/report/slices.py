@@ -17,7 +17,7 @@ COLUMNS = 6
 """Metrics that a table of slices shows; records and JSON hold all."""
 ON_A_TERMINAL = 4
 FAVOURED = ("brier_score", "ece", "drmsce_bcs", "esce", "nll", "ecd")
-"""Which of many metrics are shown of probabilities: with `ece`, which is larger where rows are few, stands the error without that bias."""
+"""Which of many metrics are shown: with `ece`, which is larger where rows are few, stands the error without that bias."""
 OF_FORECASTS = (
     "picp", "set_coverage", "mean_interval_width", "set_size", "crps", "interval_score", "pinball_loss",
     "quantile_calibration_error", "nees_test",
