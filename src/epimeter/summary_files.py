@@ -18,7 +18,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter import __version__
-from epimeter.errors import InputError, MergeError, ReadError
+from epimeter.errors import EpimeterError, InputError, MergeError, ReadError
 from epimeter.kinds import Kind
 from epimeter.passes.ledger import Ledger, SliceTotals, joined, joined_evidence, refuse_too_many
 from epimeter.passes.plan import Plan, identity
@@ -135,12 +136,24 @@ def body(data: bytes, name: str) -> Body:
             f"{name} is of format {found['format']}, written by epimeter {found['epimeter']}; "
             f"this version reads format {FORMAT}"
         )
-    try:
-        head = _head(found["head"])
-    except InputError as refusal:
-        raise ReadError(f"{name} cannot be read by this version: {refusal}") from None
-    ints, floats = np.frombuffer(found["ints"], "<i8"), np.frombuffer(found["floats"], "<f8")
+    with _crafted(name):
+        try:
+            head = _head(found["head"])
+        except InputError as refusal:
+            raise ReadError(f"{name} cannot be read by this version: {refusal}") from None
+        ints, floats = np.frombuffer(found["ints"], "<i8"), np.frombuffer(found["floats"], "<f8")
     return Body(name, head, ints, floats, found, hashlib.sha256(data).digest())
+
+
+@contextmanager
+def _crafted(name: str) -> Iterator[None]:
+    """Anybody can put a checksum on anything: what fits no summary is refused as such, whatever it would break."""
+    try:
+        yield
+    except EpimeterError:
+        raise
+    except Exception as fault:
+        raise ReadError(f"{name} holds what no summary holds ({type(fault).__name__}: {fault!s:.80})") from None
 
 
 @lru_cache(maxsize=64)
@@ -212,7 +225,9 @@ def from_file(path: str | os.PathLike[str]) -> Ledger:
 
 def unpacked(data: bytes, name: str) -> Ledger:
     """The ledger back from bytes."""
-    return _together([body(data, name)])
+    part = body(data, name)
+    with _crafted(name):
+        return _together([part])
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[bytes, str]:
@@ -245,7 +260,8 @@ def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], 
                 )
             digests[part.digest] = part.name
             evident += "evidence" in part.facts
-        some = [_together(bodies) for bodies in alike.values()]
+        with _crafted(f"one of {len(paths):,} summaries" if len(paths) > 1 else first.name if first else ""):
+            some = [_together(bodies) for bodies in alike.values()]
         whole = joined(some if whole is None else [whole, *some])
     assert whole is not None
     if mind is not None and 0 < evident < len(paths):

@@ -188,8 +188,13 @@ def test_examples_have_the_shape_of_what_the_server_answers(service, tenant, ope
 
 
 def test_examples_are_made_again_by_a_running_service(service, tenant, openapi):
-    made = refreshed(service.url, tenant.key["key"], ground.as_parquet(ground.columns(2000)))
+    with service.tenant("Audit of examples", scopes=["attest"]) as auditor:
+        made = refreshed(service.url, tenant.key["key"], ground.as_parquet(ground.columns(2000)), auditor.key["key"])
     assert set(made) == set(EXAMPLES)
+    for examples in (made, EXAMPLES):
+        told = [one for name, one in examples.items() if "certificate" in name or "registry" in name]
+        ids = set(re.findall("ONTO-CERT-[0-9]{4}-[0-9A-Z]{16}", json.dumps(told)))
+        assert len(ids) == 1, "every example is of one certificate"
     for path, method, operation in operations(openapi):
         for code, answer in made.get(f"{method.upper()} {path}", {}).get("responses", {}).items():
             media = operation["responses"][code]["content"].get("application/json", {"schema": {}})

@@ -15,7 +15,8 @@
 | arrow_tables  | Arrow streams and Parquet into columns                                         |
 | columns       | columns of predictions, doubted once                                           |
 | kept_rows     | columns kept for a job or a certificate                                        |
-| assessment    | columns into the answer of an evaluation                                       |
+| sums          | summaries as bodies: records that stay where they are                          |
+| evaluated     | an evaluation in the words of the API                                          |
 | acceptance    | an evaluation accepted: quota, attempt, result and audit entry in one commit   |
 | schemas/      | what goes in and out, as types                                                 |
 | documents     | the OpenAPI document, made from the routes and the schemas                     |

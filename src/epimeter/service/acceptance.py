@@ -223,7 +223,9 @@ def _in_its_history(
             raise Problem("invalid", str(refusal), errors=[(f"/{refusal.field}", str(refusal))]) from None
     account = organizations.find(db, organization)
     assert account is not None
-    return with_obstacles(made, *ledger.certified_on(account["name"], facts.model_id, made.columns_digest))
+    return with_obstacles(
+        made, *ledger.certified_on(account["name"], facts.model_id, made.columns_digest, *found.parts)
+    )
 
 
 def _baseline(db: Connection, organization: str, system_id: str) -> dict[str, Any] | None:

@@ -37,6 +37,7 @@ from epimeter.service.schemas import (
 )
 
 ARROW = "application/vnd.apache.arrow.stream"
+SUMMARY = "application/vnd.epimeter.summary"
 LONGEST_WAIT = 120.0
 ISSUING = 900.0
 """Seconds to wait for a certificate: longer than a server works on one."""
@@ -134,6 +135,21 @@ class Client:
         body = _stream({"confidence": confidence, "correct": correct, **columns})
         made = self._typed(Evaluation, "POST", "/v1/evaluate", query, body, ARROW)
         return self.wait(made.evaluation_id) if wait and made.status == "queued" else made
+
+    def evaluate_summary(
+        self,
+        summary: bytes,
+        *,
+        model_id: str,
+        domain: str = "general",
+        model_version: str | None = None,
+        dataset_id: str | None = None,
+        preregistration: str | None = None,
+    ) -> Evaluation:
+        """Submit a summary that was made with evidence (``epimeter summarise --evidence``): the records stay where they are."""
+        query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
+        query["preregistration"] = preregistration
+        return self._typed(Evaluation, "POST", "/v1/evaluate", query, summary, SUMMARY)
 
     def wait(self, evaluation_id: str, *, seconds: float = 3600.0) -> Evaluation:
         """The evaluation once its job is done."""

@@ -17,8 +17,9 @@ from epimeter.service import schemas
 from epimeter.service.access import anybody, needs
 from epimeter.service.examples import EXAMPLES
 from epimeter.service.problems import KINDS, MEDIA_TYPE
-from epimeter.service.schemas.certificate import Certificate, certificate_components
+from epimeter.service.schemas.certificate import Certificate
 from epimeter.service.schemas.fields import describe
+from epimeter.service.schemas.signed import refer, signed_components
 
 REF = "#/components/schemas/{name}"
 ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request", "headers-too-large", "too-slow")
@@ -201,7 +202,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     _add_examples(made)
     _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
     describe(components, _types.values())
-    made.setdefault("components", {})["schemas"] = components | certificate_components(REF)
+    refer(components, REF)
+    made.setdefault("components", {})["schemas"] = components | signed_components(REF)
     made["components"]["securitySchemes"] = {
         "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
         "bearer": {"type": "http", "scheme": "bearer"},

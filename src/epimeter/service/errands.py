@@ -26,6 +26,7 @@ from epimeter.service.predictions import NDJSON, read
 from epimeter.service.problems import Problem, as_problem
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import MIB, Settings
+from epimeter.service.sums import SUMMARY, holds_summary, ledger_in, report_of, sums_after_standards
 from epimeter.standards.declaration import Declaration, declaration
 from epimeter.standards.ers import wrong_answers
 from epimeter.standards.ers_sums import THRESHOLD
@@ -36,6 +37,7 @@ from epimeter.standards.resampling import Wanted
 from epimeter.store.moments import moment
 from epimeter.summaries.travel import to_bytes
 from epimeter.trust.assessing import assess as assess_table
+from epimeter.trust.assessing import assess_evidence
 from epimeter.trust.certificate import Assessment
 
 
@@ -123,6 +125,8 @@ class Assessed(msgspec.Struct, frozen=True, kw_only=True):
     totals: bytes
     wrong: int
     wrong_unsure: int
+    parts: tuple[str, ...] = ()
+    """Of sums: the digests that the data behind them have by themselves."""
 
 
 class Rows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
@@ -188,6 +192,8 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             return Document(encoded(found_in))
         if isinstance(errand, CompareRows):
             return Document(encoded(compared(*_two(errand, rows), errand.names)))
+        if not isinstance(errand, MeasureRows) and holds_summary(rows):
+            return _done_from_sums(errand, rows.read())
         columns = unpacked_columns(iter(lambda: rows.read(MIB), b""))
         if columns is None:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
@@ -205,6 +211,14 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
         return Refused("too-large", "these rows take more memory than the service gives to one request; send fewer")
 
 
+def _done_from_sums(errand: AssessRows | WritePassport, data: bytes) -> Outcome:
+    evidence = ledger_in(data)[1]
+    if isinstance(errand, AssessRows):
+        return Judged(assess_evidence(evidence, domain=errand.domain, at=moment(errand.at)))
+    found = sums_after_standards(evidence, errand.facts, moment(errand.at), errand.organization)
+    return Document(_written(found, errand))
+
+
 def _two(errand: CompareRows, rows: BinaryIO) -> tuple[Columns, Columns]:
     first = unpacked_columns(iter([rows.read(errand.first)]))
     second = unpacked_columns(iter(lambda: rows.read(MIB), b""))
@@ -219,6 +233,13 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
     body = Body.of(rows)
     plain = unpacked(body, errand.encoding, settings.data, errand.limit)
     try:
+        if errand.kind == SUMMARY:
+            assert errand.facts is not None
+            data = plain.whole()
+            n_rows, summed = assessed_sums(data, errand.facts, moment(errand.at))
+            if summed.certifiable:
+                kept.write(data)
+            return Rows(n_rows=n_rows, facts=errand.facts, found=summed, kept=summed.certifiable)
         columns = read(plain, errand.kind, settings)
     finally:
         if plain is not body:
@@ -253,6 +274,22 @@ def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:
         totals=to_bytes(recipe.summarise(answers.read_as(recipe.reading))),
         wrong=wrong,
         wrong_unsure=unsure,
+    )
+
+
+def assessed_sums(data: bytes, facts: Facts, at: datetime) -> tuple[int, Assessed]:
+    """Evaluate the sums of one system's records; how many records there are."""
+    ledger, evidence = ledger_in(data)
+    found, sums = sums_after_standards(evidence, facts, at), evidence.totals.sums
+    wrong, unsure = sums.wrong
+    return evidence.n_rows, Assessed(
+        evaluation=encoded(found.to_dict()),
+        report=encoded(report_of(ledger, facts).to_dict()),
+        certifiable=found.certificate_possible,
+        totals=to_bytes(sums.whole),
+        wrong=wrong,
+        wrong_unsure=unsure,
+        parts=evidence.part_digests,
     )
 
 
@@ -304,7 +341,12 @@ def reckoned(facts: Facts, n_rows: int, most: float) -> float:
 def _passport(errand: WritePassport, columns: Columns) -> bytes:
     facts, at = errand.facts, moment(errand.at)
     given = to_records(columns, at)
-    found = after_standards(given, facts, at, interval="auto", organization=errand.organization, passport=True)
+    return _written(
+        after_standards(given, facts, at, interval="auto", organization=errand.organization, passport=True), errand
+    )
+
+
+def _written(found: StandardsEvaluation, errand: WritePassport) -> bytes:
     stored = msgspec.json.decode(errand.report)
     made = passport(found.to_dict() | {"report": stored.get("report", stored)})
     if errand.form == "application/json":

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from epimeter import __version__
-from epimeter.readers.digest import SCHEME, WHOLE_SCHEME
 from epimeter.service.schemas import (
     Compliance,
     DatasetReport,
@@ -125,8 +124,8 @@ def _dataset(found: StandardsEvaluation) -> DatasetReport:
     check, facts = found.check, found.records
     period = facts["period"]
     return DatasetReport(
-        digest=f"{SCHEME}:sha-256:{found.columns_digest}",
-        whole_digest=f"{WHOLE_SCHEME}:sha-256:{found.dataset_digest}",
+        digest=found.columns_digest,
+        whole_digest=found.dataset_digest,
         sample_size=check.sample_size,
         unlabelled=facts["unlabelled"],
         covered_bins=check.covered_bins,

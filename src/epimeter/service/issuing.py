@@ -17,14 +17,15 @@ from typing import Any
 import msgspec
 
 from epimeter.errors import InputError
-from epimeter.service import webhooks
+from epimeter.service import renewing, webhooks
 from epimeter.service.access import Caller
 from epimeter.service.errands import AssessRows, Judged
 from epimeter.service.heart import Heart
+from epimeter.service.ledger import Ledger
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
-from epimeter.store import evaluations, journal, registry
+from epimeter.store import Store, evaluations, journal, registry
 from epimeter.store.moments import SECOND, micros, moment, now
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
@@ -69,15 +70,29 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
         # Whoever slept past the claim, while this process took over, may have issued before it.
         data = state.ledger.issued_from(number) if held.ours else None
         if data is not None:
-            return _noted(state, caller, number, data), data, True
-        if held.ours:
-            with state.store.writing() as db:
-                registry.give_up(db, number)
+            return _noted(state.store, state.ledger, row, caller.key_id, data), data, True
+        held.give_up()
         if isinstance(refusal, Problem):
             raise
         raise Problem("conflict", str(refusal)) from None
     # 5.
-    return _noted(state, caller, number, data), data, True
+    return _noted(state.store, state.ledger, row, caller.key_id, data), data, True
+
+
+def finish_left(store: Store, ledger: Ledger, patience: int) -> None:
+    """Note certificates whose process died between issuing and noting, though nobody asks for them again; else end the claim."""
+    with store.reading() as db:
+        claims = registry.left(db, now(), patience)
+    for claim in claims:
+        data = ledger.issued_from(claim["evaluation"])
+        if data is None:
+            with store.writing() as db:
+                registry.give_up(db, claim["evaluation"], claim["claimed_at"])
+            continue
+        with store.reading() as db:
+            row = evaluations.find(db, claim["organization"], claim["evaluation"])
+        if row is not None:
+            _noted(store, ledger, row, "schedule", data)
 
 
 class Held:
@@ -94,6 +109,11 @@ class Held:
             at = now()
             self.ours = self.ours and registry.renew(db, self._evaluation, self._claimed_at, at)
             self._claimed_at = at
+
+    def give_up(self) -> None:
+        """Give the right back; where another has taken it over, it is the other's."""
+        with self._lock, self._state.store.writing() as db:
+            registry.give_up(db, self._evaluation, self._claimed_at)
 
     def confirm(self) -> None:
         """Refuse to go on where another has taken over: this process slept, and the other issues."""
@@ -151,10 +171,10 @@ def _certified(
     return data
 
 
-def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
-    head = load_canonical(data)["certificate"]
+def _noted(store: Store, ledger: Ledger, row: Any, actor: str, data: bytes) -> str:
+    head, number, organization = load_canonical(data)["certificate"], row["id"], row["organization"]
     id: str = head["id"]
-    with state.store.writing(durable=True) as db:
+    with store.writing(durable=True) as db:
         first = registry.issued(
             db,
             number,
@@ -168,12 +188,15 @@ def _noted(state: Any, caller: Caller, number: str, data: bytes) -> str:
         evaluations.logged(db, [number])
         journal.note(
             db,
-            organization=caller.organization,
-            actor=caller.key_id,
+            organization=organization,
+            actor=actor,
             action="certificate.issued",
             subject=id,
             evaluation=number,
             level=head["level"],
         )
-        webhooks.emit(db, caller.organization, "certificate.issued", state_of(state.ledger, id))
+        webhooks.emit(db, organization, "certificate.issued", state_of(ledger, id))
+        # Evaluations that came after the certified one have their say too (C-51): they found no certificate to weigh.
+        for later in evaluations.completed_after(db, organization, row["system_id"], row["completed_at"]):
+            renewing.plan(db, organization, row["system_id"], later, now())
     return id

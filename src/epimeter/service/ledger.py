@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from epimeter.errors import InputError
-from epimeter.readers.digest import SCHEME
 from epimeter.store.moments import moment, written
 from epimeter.trust.attesting import enter_attestation
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
@@ -282,10 +281,10 @@ class Ledger:
             self._statuses = None  # the certificate before it is superseded
         return made.certificate
 
-    def certified_on(self, organization: str, system_id: str, digest: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Obstacles and cautions of data that certificates rest on already, by the digest of their columns."""
+    def certified_on(self, organization: str, system_id: str, *digests: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Obstacles and cautions of data that certificates rest on already, by their digests."""
         subject = {"organization": organization, "system_id": system_id}
-        return self.registry.certified_on(system_digest(subject), f"{SCHEME}:sha-256:{digest}")
+        return self.registry.certified_on(system_digest(subject), *digests)
 
     def attest(self, data: bytes, key: PublicKey, by: str) -> int:
         """Enter an auditor's attestation; its place in the log."""

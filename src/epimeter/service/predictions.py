@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of five formats into columns: JSON rows, JSON columns, NDJSON, Arrow IPC stream, Parquet.
+"""Bodies of five formats into columns: JSON rows, JSON columns, NDJSON, Arrow IPC stream, Parquet; summaries have no rows.
 
 Each format has its own reader for speed, and all end in one kind of columns, so that one data set is one data set in every
 format: same refusals, same digest, same metrics. Column names are fixed; a name that is not known is refused.
@@ -14,10 +14,11 @@ from epimeter.service.columns import Columns
 from epimeter.service.json_rows import from_document, from_lines
 from epimeter.service.problems import Problem
 from epimeter.service.settings import Settings
+from epimeter.service.sums import SUMMARY
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
-MEDIA_TYPES = (JSON, NDJSON, ARROW, PARQUET)
+MEDIA_TYPES = (JSON, NDJSON, ARROW, PARQUET, SUMMARY)
 
 
 def read(body: Body, kind: str, settings: Settings) -> Columns:

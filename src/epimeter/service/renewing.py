@@ -15,11 +15,13 @@ from sqlalchemy import Connection
 from epimeter.service import webhooks
 from epimeter.service.ledger import Ledger
 from epimeter.service.schemas import CertificateState, Evaluation, Facts
-from epimeter.store import Store, evaluations, jobs, journal, registry
+from epimeter.store import Store, evaluations, facts, jobs, journal, registry
 from epimeter.store.moments import moment, now
 from epimeter.trust.standing import Reevaluation, Renewal
 
 KIND = "renew"
+TOLD = "overdue told"
+"""The fact that says up to which event of the registry suspensions were told."""
 
 
 def plan(db: Connection, organization: str, system_id: str, evaluation: str, at: int) -> None:
@@ -69,13 +71,28 @@ def tell(db: Connection, ledger: Ledger, organization: str, outcome: Renewal) ->
     webhooks.emit(db, organization, "certificate.status", state)
 
 
-def tell_overdue(db: Connection, ledger: Ledger, certificate: str) -> None:
-    """The same for a certificate that the schedule suspended."""
-    row = registry.find(db, certificate)
-    if row is not None:
-        state = state_of(ledger, certificate)
-        outcome = Renewal(outcome="overdue", certificate=certificate, sentence=state.reason or "")
-        tell(db, ledger, row["organization"], outcome)
+def tell_overdue(store: Store, ledger: Ledger) -> None:
+    """The same for certificates that the schedule suspended, each once.
+
+    How far was told is kept in the commit of the telling, so that a process that died after it suspended leaves nobody untold.
+    """
+    with store.reading() as db:
+        told = facts.value(db, TOLD)
+    found = ledger.registry.suspended_after(int(told or 0))
+    if told is None:  # the first round of all, or of an installation from before this was kept: those were told then
+        with store.writing() as db:
+            facts.settle(db, TOLD, str(found[-1].number if found else 0))
+        return
+    if not found:
+        return
+    with store.writing() as db:
+        if not facts.move(db, TOLD, told, str(found[-1].number)):
+            return  # another server tells
+        for one in found:
+            row = registry.find(db, one.certificate)
+            if row is not None:
+                outcome = Renewal(outcome="overdue", certificate=one.certificate, sentence=one.reason)
+                tell(db, ledger, row["organization"], outcome)
 
 
 def state_of(ledger: Ledger, certificate: str) -> CertificateState:

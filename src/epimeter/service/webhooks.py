@@ -235,5 +235,13 @@ def deliver_one(store: Store, pepper: bytes, guard: Guard, settings: Settings) -
         gone = status == 410 or message["failures"] + 1 >= DISABLE_AFTER
         wait = SCHEDULE[tries - 1] if tries <= len(SCHEDULE) and not gone else None
         again = None if wait is None else now() + int(wait * SECOND * random.uniform(0.8, 1.2))
-        outbox.failed(db, id, message["webhook"], answer, again, now() if gone else None)
+        outbox.failed(
+            db,
+            id,
+            message["webhook"],
+            answer,
+            attempt=tries,
+            again_at=again,
+            disable_at=now() if gone else None,
+        )
     return True

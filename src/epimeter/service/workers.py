@@ -17,13 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 from epimeter.errors import EpimeterError
-from epimeter.service import acceptance, expiring, renewing, signal, webhooks
+from epimeter.service import acceptance, expiring, issuing, renewing, signal, webhooks
 from epimeter.service.access import Uses
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.heart import Heart
 from epimeter.service.ledger import ROUND, Ledger
 from epimeter.service.otlp import Exporter
+from epimeter.service.problems import Problem
 from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
 from epimeter.service.watching import look_round
@@ -104,7 +105,7 @@ class Crew:
             job = jobs.claim(db, worker, now(), lease=lease, crew=self.name, share=share)
         if job is None:
             return False
-        if job["attempts"] > jobs.MOST_LIVES:
+        if job["attempts"] > jobs.MOST_LIVES and job["kind"] != renewing.KIND:
             self._give_up(job, worker, "its workers died again and again")
             return True
         with Heart(lambda: self._renew(job["id"], worker, lease), lease / SECOND / 3, f"job {job['id']}"):
@@ -114,8 +115,11 @@ class Crew:
                 else:
                     acceptance.work(self._store, self._ledger, job, worker, self._children, self._settings.job_time)
             except Exception as fault:
-                log.exception("job %s failed", job["id"])
-                self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])
+                if isinstance(fault, Problem) and fault.kind == "unavailable":  # the service stops: no fault of the job
+                    self._put_back(job, worker, job["error"], 0.0)
+                else:
+                    log.exception("job %s failed", job["id"])
+                    self._again(job, worker, f"{type(fault).__name__}: {fault}"[:300])
         self._gauges.count("jobs")
         return True
 
@@ -124,16 +128,21 @@ class Crew:
             jobs.renew(db, job, worker, now(), lease=lease)
 
     def _again(self, job: Any, worker: str, error: str) -> None:
-        if job["attempts"] >= jobs.MOST_ATTEMPTS:
+        # Attempts count lives too: whose workers were killed has not failed yet. An evaluation that renews a certificate is never
+        # forgotten: while keys or log are away it waits.
+        failed_before = job["error"] is not None
+        if job["attempts"] >= jobs.MOST_ATTEMPTS and failed_before and job["kind"] != renewing.KIND:
             self._give_up(job, worker, error)
             return
-        wait = 2.0 ** job["attempts"] * random.uniform(0.5, 1.5)
+        self._put_back(job, worker, error, min(30.0, 2.0 ** min(job["attempts"], 8)) * random.uniform(0.5, 1.5))
+
+    def _put_back(self, job: Any, worker: str, error: str | None, seconds: float) -> None:
         with self._store.writing() as db:
-            jobs.fail(db, job["id"], worker, now(), error, again_at=now() + int(wait * SECOND))
+            jobs.fail(db, job["id"], worker, now(), error, again_at=now() + int(seconds * SECOND))
 
     def _give_up(self, job: Any, worker: str, error: str) -> None:
         with self._store.writing() as db:
-            if jobs.fail(db, job["id"], worker, now(), error, again_at=None) and job["kind"] != renewing.KIND:
+            if jobs.fail(db, job["id"], worker, now(), error, again_at=None):
                 acceptance.failed(db, job["organization"], job["subject"], error)
 
     def post(self) -> bool:
@@ -178,11 +187,10 @@ class Crew:
                 self._gauges.count("key_rotations")
         except EpimeterError as fault:  # readiness tells that keys run out; the rest of the round goes on
             log.error("keys are due and could not be rotated: %s", fault)
-        overdue = self._ledger.renew_status()
-        if overdue:
-            with self._store.writing() as db:
-                for certificate in overdue:
-                    renewing.tell_overdue(db, self._ledger, certificate)
+        renewing.tell_overdue(
+            self._store, self._ledger
+        )  # of the last round: this process may be the first after a crash
+        self._ledger.renew_status()
         at = now()
         if abs(at - self._told) > 3600 * SECOND:  # by the calendar, whichever way it was set
             self._told = at
@@ -192,6 +200,7 @@ class Crew:
     def tidy(self) -> None:
         """Forget what has had its time."""
         signal.finish(self._store, self._ledger)
+        issuing.finish_left(self._store, self._ledger, int(self._settings.request_lease * SECOND))
         at = now()
         with self._store.writing() as db:
             idempotency.forget(db, at)

@@ -10,7 +10,7 @@ import numpy as np
 
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
-from epimeter.standards.records import Records
+from epimeter.standards.records import RecordFacts, Records
 from epimeter.standards.schedule import LONGEST_EVALUATION
 from epimeter.summaries import Bins
 
@@ -18,7 +18,7 @@ LARGE_UNLABELLED = 0.2
 FEW_DISTINCT = 10
 
 
-def of_data(records: Records, day: str) -> tuple[str, ...]:
+def of_data(records: RecordFacts, day: str) -> tuple[str, ...]:
     """What the data themselves leave open: how old they are, and who says what was right."""
     said: list[str] = []
     if records.period is not None:
@@ -38,20 +38,22 @@ def of_data(records: Records, day: str) -> tuple[str, ...]:
 
 
 def found(
-    records: Records,
+    records: RecordFacts,
     check: DatasetCheck,
     ers: ErsEvaluation | None,
-    onto: OntoEvaluation | None,
-    undefined: str | None,
-    ratio: InformationRatio | None,
-    chosen: Sequence[str],
+    onto: OntoEvaluation | None = None,
+    undefined: str | None = None,
+    ratio: InformationRatio | None = None,
+    chosen: Sequence[str] = ("ers",),
 ) -> tuple[str, ...]:
-    """One sentence each, the gravest first: a condition beside what it means."""
-    event = records.answer
-    low, high = float(event.prob.min()), float(event.prob.max())
+    """One sentence each, the gravest first: a condition beside what it means. Sums tell nothing of single confidences."""
     total = records.n_rows + records.unlabelled
-    right = float(event.true.mean())
-    crossed = _crossed(records) if ratio is not None else 0
+    low, high, few, crossed = 0.0, 1.0, False, 0
+    if isinstance(records, Records):
+        prob = records.answer.prob
+        low, high, few = float(prob.min()), float(prob.max()), len(np.unique(prob[:100_000])) < FEW_DISTINCT
+        crossed = _crossed(records) if ratio is not None else 0
+    right = 1.0 if ers is None else ers.accuracy
     said = (
         (
             low == high,
@@ -63,7 +65,7 @@ def found(
             f"a level is reached with an accuracy of {right:.1%}: being wrong and saying so scores well (C-44)",
         ),
         (
-            low < high and len(np.unique(event.prob[:100_000])) < FEW_DISTINCT,
+            low < high and few,
             f"fewer than {FEW_DISTINCT} distinct confidences: the system hardly tells its answers apart (C-44)",
         ),
         (undefined is not None, f"{undefined}; no level of ONTO 42001 can be claimed"),

@@ -11,7 +11,7 @@ import calendar
 import datetime
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -188,6 +188,11 @@ def evaluated(given: Binary, *, domain: str, bins: int = 10, threshold: float = 
     """The same for answers that are doubted already."""
     ece = float(ers_ece.of_view(given, bins=bins))
     return composed(ece, recall_of(given, threshold), domain, given.n_rows, float(given.true.mean()))
+
+
+def without_level(made: ErsEvaluation) -> ErsEvaluation:
+    """The same numbers where no level may be claimed, whatever they are."""
+    return replace(made, level_index=0, level=LEVEL_NAMES[0])
 
 
 def composed(ece: float, recall: float, domain: str, sample_size: int, accuracy: float) -> ErsEvaluation:

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from epimeter.errors import InputError
-from epimeter.kinds import Kind, kind_of
+from epimeter.kinds import WORDING, Kind, kind_of
 from epimeter.metrics import ers_ece
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation, checked, composed
 from epimeter.standards.records import Period, Records
@@ -166,6 +166,22 @@ class ErsTotals:
     classes: Mapping[str, int] | None
     sources: Mapping[str, int] = field(default_factory=dict)
     unlabelled: int = 0
+
+    # What sums do not remember; predictions that were recalibrated are refused before they are summed.
+    detected: ClassVar[None] = None
+    confidence_source: ClassVar[None] = None
+    recalibrated_by: ClassVar[None] = None
+
+    @property
+    def n_rows(self) -> int:
+        """Records with ground truth."""
+        return self.sums.n_rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How forecasts of another kind were read as answers."""
+        said = WORDING[self.kind].as_answers
+        return (said,) if said else ()
 
     @classmethod
     def of(cls, records: Records) -> ErsTotals:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from epimeter import __version__
-from epimeter.readers.digest import SCHEME as COLUMNS_SCHEME
-from epimeter.readers.digest import WHOLE_SCHEME
 from epimeter.results import plain
 from epimeter.standards import ers
 from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK
@@ -59,9 +57,9 @@ class StandardsEvaluation:
     converted: str | None
     baseline: str | None
     dataset_digest: str
-    """`epi-col-v2`: every column that a verdict uses."""
+    """With its scheme. `epi-col-v2`: every column that a verdict uses; of sums that of their parts."""
     columns_digest: str
-    """`epi-col-v1`: the columns that decide the metrics, as a certificate names them."""
+    """With its scheme. `epi-col-v1`: the columns that decide the metrics, as a certificate names them; of sums as above."""
     code_digest: str
     liability: Any = field(default=None, compare=False)
     """A liability report, where its inputs were given."""
@@ -121,8 +119,8 @@ class StandardsEvaluation:
             "converted": self.converted,
             "baseline": self.baseline,
             "evidence": {
-                "dataset_digest": f"{WHOLE_SCHEME}:sha-256:{self.dataset_digest}",
-                "columns_digest": f"{COLUMNS_SCHEME}:sha-256:{self.columns_digest}",
+                "dataset_digest": self.dataset_digest,
+                "columns_digest": self.columns_digest,
                 "code_digest": f"sha-256:{self.code_digest}",
                 "version": __version__,
             },

@@ -23,6 +23,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.kinds import WORDING
 from epimeter.metrics import onto_ece
 from epimeter.metrics.bin.onto import STANDARD_BINS, OntoError
+from epimeter.readers.digest import SCHEME, WHOLE_SCHEME
 from epimeter.standards import cautions, ers, schedule
 from epimeter.standards.bands import number, word
 from epimeter.standards.conformity import claim, statement
@@ -35,7 +36,7 @@ from epimeter.standards.judgement import judged
 from epimeter.standards.method import compared, method_reference, methodology, settled_domains, settled_weights
 from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of
 from epimeter.standards.reading import readings_of
-from epimeter.standards.records import Records
+from epimeter.standards.records import RecordFacts, Records
 from epimeter.standards.requirement import Requirement, lacking_sentences, requirements_of
 from epimeter.standards.resampling import AssessmentPlan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
@@ -148,10 +149,10 @@ def evaluate_standards(
     error = onto_ece.of_view(event, strategy=strategy, bins=plan.onto_bins) if "onto" in chosen else None
     onto, undefined = (None, None) if error is None else _onto(records, plan, error, np.asarray(flagged))
     requirements = requirements_of(records, check, onto, told, chosen)
-    unclaimed = _unclaimed(plan, requirements, chosen)
+    unclaimed = unclaimed_of(plan, requirements, chosen)
     measured = found
     if found is not None and "ers" in unclaimed:
-        found = replace(found, level_index=0, level=ers.LEVEL_NAMES[0])
+        found = ers.without_level(found)
     if onto is not None and "onto" in unclaimed:
         onto = replace(onto, level_index=0)
     due = due_now(told, baseline, day, other_domain)
@@ -176,7 +177,7 @@ def evaluate_standards(
         date=day,
         declaration=told,
         source=dict(source or {}),
-        records=_facts(records),
+        records=facts_of(records),
         methodology=method,
         check=check,
         requirements=requirements,
@@ -215,8 +216,8 @@ def evaluate_standards(
         ),
         converted=converted,
         baseline=against,
-        dataset_digest=records.whole_digest,
-        columns_digest=records.digest,
+        dataset_digest=f"{WHOLE_SCHEME}:sha-256:{records.whole_digest}",
+        columns_digest=f"{SCHEME}:sha-256:{records.digest}",
         code_digest=code_digest(),
         liability=None if onto is None else _liability(records, told, onto, plan, unknown_threshold, day),
     )
@@ -251,7 +252,7 @@ def _liability(
     )
 
 
-def _unclaimed(plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
+def unclaimed_of(plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
     """Why a standard's level is not claimed whatever its numbers say, by standard.
 
     Where the data do not meet ERS 3.1 (C-49), and where bins or threshold are not the standard's own (C-53): with one bin
@@ -306,7 +307,8 @@ def _beside(ordered: Sorted, onto: OntoEvaluation | None, plan: AssessmentPlan) 
     }
 
 
-def _facts(records: Records) -> dict[str, Any]:
+def facts_of(records: RecordFacts) -> dict[str, Any]:
+    """What an evaluation says of its records."""
     total = records.n_rows + records.unlabelled
     period = records.period
     return {

@@ -12,7 +12,7 @@ from epimeter.errors import InputError
 from epimeter.readers.table import Table
 from epimeter.standards import ers, onto42001
 from epimeter.standards.declaration import Declaration
-from epimeter.standards.records import Records
+from epimeter.standards.records import RecordFacts
 from epimeter.standards.resampling import AssessmentPlan
 
 
@@ -116,7 +116,7 @@ def compared(
 
 
 def methodology(
-    plan: AssessmentPlan, records: Records, threshold: float, reason: str, told: Declaration
+    plan: AssessmentPlan, records: RecordFacts, threshold: float, reason: str, told: Declaration
 ) -> dict[str, Any]:
     """Everything that another evaluation must do alike to be comparable."""
     own = records.detected is not None
@@ -143,7 +143,7 @@ def methodology(
     }
 
 
-def method_reference(plan: AssessmentPlan, threshold: float, records: Records) -> str:
+def method_reference(plan: AssessmentPlan, threshold: float, records: RecordFacts) -> str:
     """The method in one line, for the statement of conformity."""
     flag = "the column detected" if records.detected is not None else f"confidence < {threshold:g}"
     return (

@@ -247,7 +247,7 @@ def _data(made: StandardsEvaluation) -> tuple[Grid | Paragraph | Items, ...]:
             f"{facts['labelled']:,} records with ground truth, {facts['unlabelled']:,} without "
             f"({facts['unlabelled_share']:.1%}; counted and left out). Ground truth from: {sources}. Period: {when}."
         ),
-        Paragraph(f"Data digest epi-col-v2 sha-256 {made.dataset_digest}; code digest sha-256 {made.code_digest}."),
+        Paragraph(f"Data digest {made.dataset_digest}; code digest sha-256 {made.code_digest}."),
     ]
     if facts["notes"]:
         blocks.append(Items(tuple(facts["notes"]), "mind"))

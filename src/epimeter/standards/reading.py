@@ -125,18 +125,10 @@ def readings_of(
             span = share_interval(hits / repeats, total / repeats, plan.level)
         if span is not None:
             spans[name] = Interval(low=unit * span.low, high=unit * span.high, level=span.level, method=span.method)
-    made = [_reading("accuracy", "Accuracy", float(ordered.right.mean()), spans, n)]
-    if found is not None:
-        made += [
-            _reading("ers.ece", "ECE (ONTO-ERS)", found.ece, spans, n, ERS_LIMITS["ece"], nulls=nulls),
-            _reading(
-                "ers.u_recall", "U-Recall (ONTO-ERS)", found.u_recall, spans, int(wrong.sum()), ERS_LIMITS["u_recall"],
-                upper=False, unit="%",
-            ),
-            # A cut score meets a limit L as long as the score before cutting is below L + 1 (C-07).
-            _reading("ers.ers", "ERS", float(found.ers), {"ers.ers": spans["ers.ers_raw"]} if "ers.ers_raw" in spans else {},
-                     n, ERS_LIMITS["ers"], whole=1.0, centre=found.ers_raw),
-        ]  # fmt: skip
+    if found is None:
+        made = [_reading("accuracy", "Accuracy", float(ordered.right.mean()), spans, n)]
+    else:
+        made = list(ers_readings(found, spans, n, int(wrong.sum()), nulls))
     if error is not None:
         made += [
             _reading("onto.ece", "ECE (ONTO 42001)", values["onto.ece"], spans, n, ONTO_LIMITS["ece"], nulls=nulls),
@@ -160,6 +152,25 @@ def readings_of(
                     _reading("onto.false_alarm_rate", "False alarms on known inputs", onto.false_alarm_rate, spans, n)
                 )
     return tuple(made)
+
+
+def ers_readings(
+    found: ErsEvaluation,
+    spans: Mapping[str, Interval],
+    n_rows: int,
+    wrong: int,
+    nulls: Mapping[str, float] | None = None,
+) -> tuple[Reading, ...]:
+    """The numbers of ONTO-ERS, of so many records and so many wrong ones, with their intervals by name."""
+    score = {"ers.ers": spans["ers.ers_raw"]} if "ers.ers_raw" in spans else {}
+    recall = ERS_LIMITS["u_recall"]
+    return (
+        _reading("accuracy", "Accuracy", found.accuracy, spans, n_rows),
+        _reading("ers.ece", "ECE (ONTO-ERS)", found.ece, spans, n_rows, ERS_LIMITS["ece"], nulls=nulls),
+        _reading("ers.u_recall", "U-Recall (ONTO-ERS)", found.u_recall, spans, wrong, recall, upper=False, unit="%"),
+        # A cut score meets a limit L as long as the score before cutting is below L + 1 (C-07).
+        _reading("ers.ers", "ERS", float(found.ers), score, n_rows, ERS_LIMITS["ers"], whole=1.0, centre=found.ers_raw),
+    )
 
 
 def _reading(

@@ -10,7 +10,7 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,31 @@ class Period:
     def days(self) -> float:
         """The time between them."""
         return (self.last - self.first) / 86_400_000_000
+
+
+class RecordFacts(Protocol):
+    """What is known of records whether one has them or only their sums."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def unlabelled(self) -> int: ...
+    @property
+    def period(self) -> Period | None: ...
+    @property
+    def sources(self) -> Mapping[str, int]: ...
+    @property
+    def classes(self) -> Any: ...
+    @property
+    def detected(self) -> Flags | None: ...
+    @property
+    def confidence_source(self) -> str | None: ...
+    @property
+    def recalibrated_by(self) -> str | None: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from epimeter.report.suspicions import suspicions
+from epimeter.report.suspicions import Suspicion, suspicions
 from epimeter.results import Result
 from epimeter.standards import ers
 from epimeter.standards.declaration import Declaration
@@ -51,6 +51,22 @@ def ers_requirements(
     )  # fmt: skip
 
 
+def doubtful(suspected: Iterable[Suspicion]) -> tuple[Requirement, ...]:
+    """What must be settled before a certificate would state something true (C-48)."""
+    return tuple(
+        Requirement(
+            id="C-48",
+            title="What the forecast is",
+            figure=one.sentence,
+            needed="beyond doubt",
+            passed=False,
+            blocks=True,
+        )
+        for one in suspected
+        if one.falsifies
+    )
+
+
 def lacking_sentences(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     """Which requirements stand in the way of a level and of a certificate, one sentence each (C-14, C-49)."""
     return tuple(
@@ -72,18 +88,7 @@ def requirements_of(
     if "ers" in chosen:
         accuracy = float(records.answer.true.mean())
         made += ers_requirements(check, records.period, by_class=records.classes is not None, accuracy=accuracy)
-    made += [
-        Requirement(
-            id="C-48",
-            title="What the forecast is",
-            figure=one.sentence,
-            needed="beyond doubt",
-            passed=False,
-            blocks=True,
-        )
-        for one in suspicions(records.given)
-        if one.falsifies
-    ]
+    made += doubtful(suspicions(records.given))
     if "onto" in chosen:
         unknowns = 0 if onto is None else onto.unknowns
         made += [

@@ -85,8 +85,8 @@ def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
         cautions=tuple(stored["cautions"]),
         converted=stored["converted"],
         baseline=stored["baseline"],
-        dataset_digest=evidence["dataset_digest"].rpartition(":")[2],
-        columns_digest=evidence["columns_digest"].rpartition(":")[2],
+        dataset_digest=evidence["dataset_digest"],
+        columns_digest=evidence["columns_digest"],
         code_digest=evidence["code_digest"].rpartition(":")[2],
         liability=None if stored["liability"] is None else WrittenLiability(stored["liability"]),
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, func, or_, select, update
+from sqlalchemy import Connection, RowMapping, case, func, or_, select, update
 
 from epimeter.monitor.collection import Collection, key_of
 from epimeter.store.tables import collected_systems
@@ -35,7 +35,10 @@ def due(db: Connection, since: int, limit: int) -> list[RowMapping]:
 
 
 def looked(db: Connection, system: int, at: int, changes: int) -> None:
-    """Note a look that saw so many changes; those that came meanwhile are for the next one."""
+    """Note a look that saw so many changes; those that came meanwhile are for the next one.
+
+    Two servers may have looked at the same changes: what is taken off twice must not hide those that come next.
+    """
     mine = collected_systems.c.system == system
     left = collected_systems.c.changes - changes
-    db.execute(update(collected_systems).where(mine).values(looked_at=at, changes=left))
+    db.execute(update(collected_systems).where(mine).values(looked_at=at, changes=case((left > 0, left), else_=0)))

@@ -203,6 +203,15 @@ def active(db: Connection) -> int:
     return int(db.execute(query).scalar_one())
 
 
+def completed_after(db: Connection, organization: str, system_id: str, at: int) -> list[str]:
+    """Evaluations of a system that were completed after a moment, the oldest first."""
+    mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
+    later = (evaluations.c.status == "completed", evaluations.c.completed_at > at)
+    return list(
+        db.execute(select(evaluations.c.id).where(*mine, *later).order_by(evaluations.c.completed_at)).scalars()
+    )
+
+
 def unlogged(db: Connection, organization: str, system_id: str, besides: str) -> list[RowMapping]:
     """Completed evaluations of a system that the public log does not know as attempts yet, the oldest first."""
     query = select(evaluations.c.id, evaluations.c.completed_at, evaluations.c.level, evaluations.c.dataset_digest)

@@ -8,7 +8,7 @@ ends much later than any given now was given before the clock was set back, and 
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, func, insert, not_, or_, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, not_, or_, select, text, update
 
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import jobs
@@ -48,6 +48,8 @@ def claim(
     The organisation with the fewest running jobs is served first, and of its jobs the oldest. Of one organisation at most
     `share` jobs run with the workers whose names begin with `crew`, so that it never has all of them.
     """
+    if db.dialect.name == "postgresql":
+        db.execute(text("SELECT pg_advisory_xact_lock(7308326)"))  # two workers must count each other's jobs
     open_ = (jobs.c.state == "waiting") & not_(jobs.c.not_before.between(at + 1, at + LONGEST_WAIT))
     silent = (jobs.c.state == "running") & not_(jobs.c.lease_until.between(at, at + 10 * max(lease, LEASE)))
     others = jobs.alias()
@@ -79,7 +81,7 @@ def finish(db: Connection, job: str, worker: str, at: int) -> bool:
     return db.execute(made.values(state="done", finished_at=at, lease_until=None)).rowcount == 1
 
 
-def fail(db: Connection, job: str, worker: str, at: int, error: str, *, again_at: int | None) -> bool:
+def fail(db: Connection, job: str, worker: str, at: int, error: str | None, *, again_at: int | None) -> bool:
     """Put a job back for later, or give it up when `again_at` is None."""
     values = (
         {"state": "failed", "finished_at": at, "lease_until": None, "error": error}

@@ -23,9 +23,11 @@ def note(db: Connection, *, organization: str, actor: str, action: str, subject:
     db.execute(insert(journal).values(**values, subject=subject, detail=made))
 
 
-def told(db: Connection, *, organization: str, action: str, subject: str) -> bool:
-    """Whether a change was written down."""
-    mine = (journal.c.organization == organization, journal.c.action == action, journal.c.subject == subject)
+def told(db: Connection, *, organization: str, action: str, subject: str, **detail: Any) -> bool:
+    """Whether a change was written down; with detail, whether just so."""
+    mine = [journal.c.organization == organization, journal.c.action == action, journal.c.subject == subject]
+    if detail:
+        mine.append(journal.c.detail == msgspec.json.encode(detail, order="deterministic"))
     return db.execute(select(journal.c.number).where(*mine).limit(1)).first() is not None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, not_, or_, select, update
 
 from epimeter.store.evaluations import upsert
 from epimeter.store.moments import SECOND
@@ -55,9 +55,16 @@ def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: i
     return db.execute(update(certificates).where(*claimed).values(sought=sought, **values)).rowcount == 1
 
 
-def give_up(db: Connection, evaluation: str) -> None:
-    """Give the right to issue back: nothing was issued."""
-    db.execute(delete(certificates).where(certificates.c.evaluation == evaluation, certificates.c.id.is_(None)))
+def give_up(db: Connection, evaluation: str, claimed_at: int) -> None:
+    """Give the right to issue that was claimed at a moment back: nothing was issued. Another's claim stays."""
+    mine = (certificates.c.evaluation == evaluation, certificates.c.claimed_at == claimed_at)
+    db.execute(delete(certificates).where(*mine, certificates.c.id.is_(None)))
+
+
+def left(db: Connection, at: int, patience: int = PATIENCE) -> list[RowMapping]:
+    """Claims whose process died, and whose certificate nobody has asked for again."""
+    recent = certificates.c.claimed_at.between(at - patience, at + patience)
+    return list(db.execute(select(certificates).where(certificates.c.id.is_(None), not_(recent))).mappings())
 
 
 def owned(db: Connection, organization: str, certificate: str) -> RowMapping | None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, text, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, or_, select, text, update
 
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import deliveries, webhooks
 
 LEASE = 60 * SECOND
+LONGEST_WAIT = 36 * 3600 * SECOND
+"""Longer than any wait between two tries: what waits longer was put off before the clock was set back."""
 
 
 def add(db: Connection, *, id: str, organization: str, url: str, events: list[str], at: int) -> None:
@@ -80,7 +82,8 @@ def claim(db: Connection, at: int) -> RowMapping | None:
     """
     if db.dialect.name == "postgresql":
         db.execute(text("SELECT pg_advisory_xact_lock(7308325)"))  # two postmen must see each other's claim
-    due = (deliveries.c.state == "waiting") & (deliveries.c.not_before <= at)
+    late = or_(deliveries.c.not_before <= at, deliveries.c.not_before > at + LONGEST_WAIT)
+    due = (deliveries.c.state == "waiting") & late
     under_way = deliveries.c.lease_until.between(at, at + LEASE)
     busy = select(deliveries.c.organization).where(deliveries.c.state == "waiting", under_way)
     free = deliveries.c.organization.not_in(busy)
@@ -102,7 +105,7 @@ def claim(db: Connection, at: int) -> RowMapping | None:
 
 
 def delivered(db: Connection, message: str, webhook: str, answer: str) -> None:
-    """A message arrived."""
+    """A message arrived, whoever sent it."""
     db.execute(
         update(deliveries)
         .where(deliveries.c.id == message)
@@ -112,14 +115,31 @@ def delivered(db: Connection, message: str, webhook: str, answer: str) -> None:
 
 
 def failed(
-    db: Connection, message: str, webhook: str, answer: str, again_at: int | None, disable_at: int | None
+    db: Connection,
+    message: str,
+    webhook: str,
+    answer: str,
+    *,
+    attempt: int,
+    again_at: int | None,
+    disable_at: int | None,
 ) -> None:
-    """A message did not arrive; it is tried again, or given up. After many failures the endpoint is left alone."""
+    """The attempt of that number did not arrive; it is tried again, or given up.
+
+    Whoever was slower than his lease has nothing to say any more: another tries, or has delivered it. After many failures the
+    endpoint is left alone, with everything that still waits for it.
+    """
     values = {"lease_until": None, "last_answer": answer}
     values |= {"state": "failed"} if again_at is None else {"not_before": again_at}  # type: ignore[dict-item]
-    db.execute(update(deliveries).where(deliveries.c.id == message).values(**values))
+    mine = (deliveries.c.id == message, deliveries.c.state == "waiting", deliveries.c.attempts == attempt)
+    if not db.execute(update(deliveries).where(*mine).values(**values)).rowcount:
+        return
     change = {"failures": webhooks.c.failures + 1} | ({} if disable_at is None else {"disabled_at": disable_at})
     db.execute(update(webhooks).where(webhooks.c.id == webhook).values(**change))
+    if disable_at is not None:
+        rest = (deliveries.c.webhook == webhook, deliveries.c.state == "waiting")
+        told = {"state": "failed", "lease_until": None, "last_answer": "the endpoint is disabled"}
+        db.execute(update(deliveries).where(*rest).values(**told))
 
 
 def sent_to(db: Connection, organization: str, webhook: str, limit: int) -> list[RowMapping]:

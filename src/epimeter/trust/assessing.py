@@ -11,16 +11,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from epimeter import __version__
-from epimeter.readers.digest import SCHEME
 from epimeter.readers.table import Table
 from epimeter.report.measurement import Interval
-from epimeter.standards.digests import code_digest
-from epimeter.standards.ers import DELTA, ers_raw
+from epimeter.standards.ers import DELTA
 from epimeter.standards.evaluation import evaluate_standards
-from epimeter.standards.judgement import judged, rounded
+from epimeter.standards.from_sums import evaluate_totals
+from epimeter.standards.judgement import rounded
 from epimeter.standards.records import Period, records_of
-from epimeter.standards.requirement import ers_requirements
-from epimeter.standards.resampling import limited, normal_ends, share_interval
 from epimeter.trust.canonical import from_moment
 from epimeter.trust.certificate import CONFIGURATION, Assessment
 from epimeter.trust.disclosure import record_columns, records_root
@@ -63,7 +60,7 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         u_recall_ci95=_ends(recall),
         ers_raw_ci95=_ends(score) or (raw, raw),
         period=_period(records.period, at),
-        dataset_digest=f"{SCHEME}:sha-256:{found.columns_digest}",
+        dataset_digest=found.columns_digest,
         records_root=records_root(record_columns(table, records.answer)),
         code_digest=f"sha-256:{found.code_digest}",
         engine_version=__version__,
@@ -86,37 +83,29 @@ def assess_evidence(evidence: Evidence, *, domain: str, at: datetime) -> Assessm
     domain, at
         As for `assess`.
     """
-    totals, sums, check = evidence.totals, evidence.totals.sums, evidence.totals.check
-    totals.refuse_later_than(at)
-    values = {"ers.ece": sums.ece, "ers.ers_raw": ers_raw(sums.ece, sums.u_recall, domain)}
-    level = _spread()["level"]
-    spans = normal_ends(values, sums.deviations, sums.n_rows, level)
-    ends = {
-        name: (rounded(limited(spans[name][0], name)), rounded(limited(spans[name][1], name)))
-        if name in spans
-        else (rounded(value), rounded(value))
-        for name, value in values.items()
-    }
-    wrong, unsure = sums.wrong
-    recall = share_interval(unsure, wrong, level)
-    requirements = ers_requirements(
-        check, totals.period, by_class=totals.classes is not None, accuracy=sums.right / sums.n_rows
-    )
+    totals = evidence.totals
+    found = evaluate_totals(totals, digest=evidence.dataset_digest, domain=domain, at=at, level=_spread()["level"])
+    ece, recall, score = (found[f"ers.{name}"].interval for name in ("ece", "u_recall", "ers"))
+    made = found.judgement
+    assert made is not None
+    assert ece is not None
+    assert score is not None
     return Assessment(
-        **vars(judged(sums.evaluated(domain), requirements)),
-        ece_ci95=ends["ers.ece"],
-        u_recall_ci95=None if recall is None else (rounded(100 * recall.low), rounded(100 * recall.high)),
-        ers_raw_ci95=ends["ers.ers_raw"],
+        **vars(made),
+        ece_ci95=(rounded(ece.low), rounded(ece.high)),
+        u_recall_ci95=_ends(recall),
+        ers_raw_ci95=(rounded(score.low), rounded(score.high)),
         period=_period(totals.period, at),
         dataset_digest=evidence.dataset_digest,
         records_root=evidence.records_root,
-        code_digest=f"sha-256:{code_digest()}",
+        code_digest=f"sha-256:{found.code_digest}",
         engine_version=__version__,
         interval_method=DELTA,
-        covered_bins=check.covered_bins,
+        covered_bins=found.check.covered_bins,
         kind=totals.kind,
         unlabelled=totals.unlabelled,
-        largest_class_share=None if totals.classes is None else rounded(check.largest_share),
+        largest_class_share=None if totals.classes is None else rounded(found.check.largest_share),
+        parts=evidence.part_digests,
     )
 
 

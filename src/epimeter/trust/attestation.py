@@ -19,24 +19,20 @@ from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import KIND as CERTIFICATE_KIND
 from epimeter.trust.envelope import UNSIGNED, Envelope, open_sealed, pae, payload_type, seal
 from epimeter.trust.keys import PublicKey, Signer
-from epimeter.trust.names import CERTIFICATE, id_of, name_of
-from epimeter.trust.shape import Shape, check_shape, each, moment, pattern, word
+from epimeter.trust.names import CERTIFICATE
+from epimeter.trust.shape import Shape, check_shape, each, identity, moment, name, pattern, word
 
 KIND = "attestation"
 BASES = {"reproduced": "reproduced from the data", "audited_on_site": "audited on site"}
 """What an auditor can say that he did."""
 
 
-def _identity(value: Any, where: str) -> None:
-    id_of(value, where, CERTIFICATE)
-
-
 SHAPE: Shape = {
-    "certificate": _identity,
+    "certificate": identity(CERTIFICATE),
     "digest": pattern("sha-256:[0-9a-f]{64}", "sha-256: and 64 hexadecimal digits"),
-    "auditor": name_of,
+    "auditor": name,
     "basis": each(word(*BASES), len(BASES)),
-    "scope": name_of,
+    "scope": name,
     "attested_at": moment,
 }
 

@@ -53,6 +53,14 @@ class Entered:
         return f"{self.auditor} (key {self.key_id[:8]}) on {self.attested_at[:10]}: {did}; scope: {self.scope}"
 
 
+class AlreadyEnteredError(InputError):
+    """The log has this very attestation."""
+
+    def __init__(self, identity: str, log_index: int) -> None:
+        super().__init__(f"this attestation of {identity} is in the log already", field="attestation")
+        self.log_index = log_index
+
+
 def enter_attestation(
     registry: Registry,
     data: bytes,
@@ -77,12 +85,16 @@ def enter_attestation(
         if any(record.public.raw == key.raw for record in registry.root().ring):
             raise InputError("an issuer cannot attest its own certificates; this key is one of its own", field="key")
         open_attestation(data, document, {key.id: key})
-    if any(one.envelope == data for one in attestations(registry, identity)):
-        raise InputError(f"this attestation of {identity} is in the log already", field="attestation")
     status = registry.standing(identity, at).status
     places: list[int] = []
 
     def enter(connection: sqlite3.Connection, size: int) -> list[bytes]:
+        connection.execute(TABLE)
+        before = connection.execute(
+            "SELECT log_index FROM attestations WHERE certificate = ? AND envelope = ?", (identity, data)
+        ).fetchone()
+        if before is not None:
+            raise AlreadyEnteredError(identity, before[0])
         places.append(size)
         reason = f"attested by {found['auditor']}: {', '.join(found['basis'])}"
         event = Event(
@@ -90,7 +102,6 @@ def enter_attestation(
         )
         standing.keep(connection, event)
         public = None if key is None else to_base64(key.raw)
-        connection.execute(TABLE)
         connection.execute(
             "INSERT INTO attestations VALUES (?, ?, ?, ?, ?)", (size, identity, data, public, entered_by)
         )

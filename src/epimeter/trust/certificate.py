@@ -194,6 +194,8 @@ class Assessment(Judgement):
     """The map, with its digest, that changed the predictions before they were evaluated."""
     unlabelled: int = 0
     largest_class_share: float | None = None
+    parts: tuple[str, ...] = ()
+    """Of sums: the digests that the data behind them have by themselves, part by part."""
 
     @property
     def assurance(self) -> str:

@@ -18,6 +18,7 @@ from functools import reduce
 from typing import Any
 
 from epimeter.errors import InputError, MergeError
+from epimeter.readers.digest import SCHEME as COLUMNS_SCHEME
 from epimeter.readers.table import Table
 from epimeter.standards.ers_sums import ErsTotals
 from epimeter.standards.records import records_of
@@ -65,6 +66,11 @@ class Evidence:
         """The digest of all data, as it stands in a certificate."""
         digests = [Root(root=part.digest, n_rows=part.n_rows) for part in self.parts]
         return f"{SCHEME}:sha-256:{parts_digest(SCHEME, digests)}"
+
+    @property
+    def part_digests(self) -> tuple[str, ...]:
+        """The digest of each part as a certificate on its records alone would state it."""
+        return tuple(f"{COLUMNS_SCHEME}:sha-256:{part.digest}" for part in self.parts)
 
     @property
     def roots(self) -> tuple[Root, ...]:

@@ -20,28 +20,24 @@ from epimeter.trust.certificate import STANDARD, SUBJECT, Subject, config_digest
 from epimeter.trust.entries import log_entry, read_entry, system_digest
 from epimeter.trust.envelope import Envelope, seal
 from epimeter.trust.keys import Signer
-from epimeter.trust.names import REGISTRATION, id_of, name_of
-from epimeter.trust.shape import Shape, check_shape, count, maybe, moment, word
+from epimeter.trust.names import REGISTRATION
+from epimeter.trust.shape import Shape, check_shape, count, identity, maybe, moment, name, word
 from epimeter.trust.tiles import ENTRY_LIMIT
 
 KIND = "registration"
 
 
-def _identity(value: Any, where: str) -> None:
-    id_of(value, where, REGISTRATION)
-
-
 REGISTRATION_SHAPE: Shape = {
-    "registration": {"id": _identity, "registered_at": moment},
-    "issuer": {"id": name_of},
-    "standard": {name: word(value) for name, value in STANDARD.items()},
+    "registration": {"id": identity(REGISTRATION), "registered_at": moment},
+    "issuer": {"id": name},
+    "standard": {field: word(value) for field, value in STANDARD.items()},
     "subject": SUBJECT,
     "plan": {
         "config_digest": word(config_digest()),
         "aim": word(*LEVEL_NAMES[1:]),
-        "data_source": name_of,
+        "data_source": name,
         "least_records": count(1),
-        "dataset_digest": maybe(name_of),
+        "dataset_digest": maybe(name),
     },
 }
 

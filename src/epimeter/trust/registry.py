@@ -47,7 +47,7 @@ from epimeter.trust.registration import (
 from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, certified_on, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
-from epimeter.trust.standing import Event, Standing
+from epimeter.trust.standing import Event, Overdue, Standing
 from epimeter.trust.status_list import LEAST_LENGTH, STATUSES, StatusList, free_index, sign_status_list
 from epimeter.trust.succession import newest_root, put, signing_key
 
@@ -174,7 +174,7 @@ class Registry:
         attempts: list[int] = []
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
-            before_issue = certified_on(connection, system, found.dataset_digest)
+            before_issue = certified_on(connection, system, found.dataset_digest, *found.parts)
             obstacles.extend(before_issue[0])
             cautions.extend(before_issue[1])
             if promise is not None and (before := spent(connection, system, promise[0])) is not None:
@@ -271,10 +271,10 @@ class Registry:
         self.write_status()
         return Outcome(id=identity, attempt=attempts[0], certificate=data, notes=notes)
 
-    def certified_on(self, system: str, dataset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What stands against a certificate of a system on a data set, by its digest: obstacles, and cautions."""
+    def certified_on(self, system: str, *datasets: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What stands against a certificate of a system on a data set, by its digests: obstacles, and cautions."""
         with reading(self.folder / "log.db") as connection:
-            return certified_on(connection, system, dataset)
+            return certified_on(connection, system, *datasets)
 
     def issued_from(self, evaluation: str) -> bytes | None:
         """The certificate that was issued from an evaluation, by the evaluation's id."""
@@ -378,6 +378,14 @@ class Registry:
         self.append(renew, signers, at)
         self.write_status()
         return tuple(suspended)
+
+    def suspended_after(self, number: int) -> tuple[Overdue, ...]:
+        """Suspensions by the schedule that came after the event of that number, the oldest first."""
+        rows = self._rows(
+            "SELECT number, certificate, reason FROM standings WHERE number > ? AND cause = 'overdue' ORDER BY number",
+            number,
+        )
+        return tuple(Overdue(*row) for row in rows)
 
     def life(self, identity: str) -> tuple[Event, ...]:
         """What happened to a certificate, the oldest event first."""

@@ -43,7 +43,7 @@ def renew(registry: Registry, new: Reevaluation, signers: Signers, at: datetime,
     with suppress(_NothingError):
         registry.append(weigh, signers, at)
         registry.audit({**event, "outcome": outcomes[-1].outcome}, signers, at)
-        registry.write_status()
+    registry.write_status()
     return outcomes[-1]
 
 
@@ -73,8 +73,12 @@ def _weighed(
     body, events = load_canonical(document), standing.events_of(connection, identity)
     status = newest_list(connection).status(index)
     if done := [one for one in events if one.evaluation == new.id]:
-        sentence = f"evaluation {new.id} was weighed at entry {done[0].log_index}"
-        return [], Renewal(outcome="not_counted", certificate=identity, sentence=sentence, status=status)
+        # Whoever weighed it may have died before he could tell: what came of it then is told again.
+        one = done[0]
+        outcome = one.cause if one.cause in ("renewed", "missed") else "not_counted"
+        sentence = one.reason if outcome == one.cause else f"evaluation {new.id} was weighed at entry {one.log_index}"
+        due = standing.standing_of(events, status).next_evaluation
+        return [], Renewal(outcome=outcome, certificate=identity, sentence=sentence, status=status, next_evaluation=due)
     reason = standing.not_counted(new, body["subject"], events, body["certificate"]["expires_at"])
     if status in ("REVOKED", "SUPERSEDED"):
         reason = f"certificate {identity} is {status}"

@@ -61,6 +61,15 @@ class Event:
         return {name: value for name, value in asdict(self).items() if name != "certificate"}
 
 
+@dataclass(frozen=True)
+class Overdue:
+    """A suspension by the schedule: its number among all events, the certificate, why."""
+
+    number: int
+    certificate: str
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Standing:
     """Where a certificate stands now."""

@@ -71,7 +71,8 @@ def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
         if row["report"] is None:
             raise Problem("conflict", f"the evaluation {name} is {row['status']}; it has nothing to compare")
         told = msgspec.to_builtins(shown(row))
-        kept = bool(row["rows_kept"])
+        # Rows that were sent as sums were never here.
+        kept = bool(row["rows_kept"]) and str(row["dataset_digest"]).startswith("epi-col-")
         sides.append({"id": name, "rows_kept": kept, "name": _name(row), "evaluation": told})
         report = msgspec.json.decode(bytes(row["report"]))
         bins.append(report.get("report", report)["bins"])
@@ -82,7 +83,7 @@ def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
     lost = [side["name"] for side in sides if not side["rows_kept"]]
     if lost:
         facts["why_not"] = (
-            f"The rows of {' and '.join(lost)} are no longer kept, so the difference has no interval and no test."
+            f"The rows of {' and '.join(lost)} are not kept here, so the difference has no interval and no test."
         )
     return facts
 

@@ -16,10 +16,10 @@ from epimeter.service.api.registry import BODY_PROBLEMS, Id, Raw, document_of, f
 from epimeter.service.bodies import encoded, read_as
 from epimeter.service.documents import documented
 from epimeter.service.problems import Problem
-from epimeter.service.schemas import AttestationLine, AttestationList, AttestationRequest
+from epimeter.service.schemas import AttestationEnvelope, AttestationLine, AttestationList, AttestationRequest
 from epimeter.store import journal, registry
 from epimeter.trust.attestation import stated
-from epimeter.trust.attesting import Entered, attestations
+from epimeter.trust.attesting import AlreadyEnteredError, Entered, attestations
 from epimeter.trust.canonical import canonical_json, from_base64
 from epimeter.trust.keys import PublicKey
 
@@ -51,7 +51,7 @@ def attest(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
         row = registry.find(db, certificate_id)
     if row is not None and row["organization"] == caller.organization:
         raise Problem("conflict", "an audit is by a third party; this certificate is of your own organisation")
-    data = canonical_json(wanted.attestation)
+    data = canonical_json(msgspec.to_builtins(wanted.attestation))
     try:
         key = PublicKey(from_base64(wanted.public_key, "public_key"))
         if stated(data)["certificate"] != certificate_id:
@@ -60,16 +60,20 @@ def attest(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
         raise _invalid(fault) from None
 
     def work(db: Any) -> tuple[int, bytes, str | None]:
+        organization = caller.organization if row is None else row["organization"]
+        about = {"organization": organization, "action": "certificate.attested", "subject": certificate_id}
         try:
             place = state.ledger.attest(data, key, caller.organization_name)
         except VerificationError as fault:
             raise _invalid(fault) from None
+        except AlreadyEnteredError as fault:
+            # Entered and not written down: a process died in between, and this request ends what it began.
+            place = fault.log_index
+            if journal.told(db, **about, log_index=place):
+                raise Problem("conflict", str(fault)) from None
         except InputError as fault:
             raise Problem("conflict", str(fault)) from None
-        organization = caller.organization if row is None else row["organization"]
-        journal.note(
-            db, organization=organization, actor=caller.key_id, action="certificate.attested", subject=certificate_id
-        )
+        journal.note(db, **about, actor=caller.key_id, log_index=place)
         (made,) = (one for one in attestations(state.ledger.registry, certificate_id) if one.log_index == place)
         return 201, encoded(line(made)), f"/v1/certificates/{certificate_id}/attestations"
 
@@ -99,7 +103,7 @@ def line(found: Entered) -> AttestationLine:
         public_key=found.public_key,
         entered_by=found.entered_by,
         log_index=found.log_index,
-        envelope=msgspec.json.decode(found.envelope),
+        envelope=msgspec.json.decode(found.envelope, type=AttestationEnvelope),
     )
 
 

@@ -32,6 +32,7 @@ from epimeter.service.schemas import (
     Facts,
     Prediction,
 )
+from epimeter.service.sums import SUMMARY
 from epimeter.store import evaluations, jobs
 from epimeter.store.moments import month_of, now
 
@@ -45,7 +46,9 @@ LIGHT = 256 * 1024
     summary="Submit predictions",
     description=(
         "Rows as in ERS 6.2, columns, NDJSON, an Arrow IPC stream or Parquet; gzip and zstd. Bodies other than JSON say "
-        "model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more become a job (202)."
+        "model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more become a job (202). A "
+        "summary that epimeter summarise --evidence made stands for records that stay where they are: it is evaluated after "
+        "ONTO-ERS and may be certified."
     ),
     **documented(
         gives=Evaluation,
@@ -56,6 +59,7 @@ LIGHT = 256 * 1024
             NDJSON: content_of(Prediction) | {"example": '{"confidence":0.9,"correct":true}\n'},
             ARROW: {"schema": BINARY},
             PARQUET: {"schema": BINARY},
+            SUMMARY: {"schema": BINARY},
         },
         problems=(
             "in-flight",

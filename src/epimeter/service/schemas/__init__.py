@@ -45,6 +45,7 @@ from epimeter.service.schemas.evaluations import (
 )
 from epimeter.service.schemas.predictions import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
 from epimeter.service.schemas.registry import (
+    AttestationEnvelope,
     AttestationLine,
     AttestationList,
     AttestationRequest,
@@ -75,6 +76,7 @@ from epimeter.service.schemas.webhooks import (
 __all__ = [
     "COLUMNS",
     "Acknowledgement",
+    "AttestationEnvelope",
     "AttestationLine",
     "AttestationList",
     "AttestationRequest",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -107,7 +108,7 @@ BODY_NAME = "CertificateBody"
 def certificate_components(ref: str) -> dict[str, Any]:
     """The schemas of the certificate, of what of it is signed, and of their parts, by name."""
     made: dict[str, Any] = {}
-    _add(made, Certificate.__name__, SHAPE, "", ref)
+    add_shape(made, Certificate.__name__, SHAPE, "", ref, SENTENCES)
     whole = made[Certificate.__name__]
     whole["description"] = Certificate.__doc__
     made[BODY_NAME] = whole | {
@@ -119,17 +120,19 @@ def certificate_components(ref: str) -> dict[str, Any]:
     return made
 
 
-def _add(made: dict[str, Any], name: str, shape: Shape, path: str, ref: str) -> dict[str, Any]:
+def add_shape(
+    made: dict[str, Any], name: str, shape: Shape, path: str, ref: str, sentences: Mapping[str, str]
+) -> dict[str, Any]:
     """Add the schema of a shape and of those within; how it is referred to."""
     properties = {}
     for field, check in shape.items():
         place = f"{path}{field}"
         part = name + field.title().replace("_", "")
-        inner = partial(_add, made, part, path=f"{place}.", ref=ref)
-        properties[field] = schema_of(check, inner) | {"description": SENTENCES[place]}
+        inner = partial(add_shape, made, part, path=f"{place}.", ref=ref, sentences=sentences)
+        properties[field] = schema_of(check, inner) | {"description": sentences[place]}
     made[name] = {
         "title": name,
-        "description": SENTENCES.get(path.removesuffix("."), ""),
+        "description": sentences.get(path.removesuffix("."), ""),
         "type": "object",
         "properties": properties,
         "required": [field for field, check in shape.items() if not isinstance(check, Optional)],

@@ -39,9 +39,9 @@ class DatasetReport(Struct, frozen=True, kw_only=True):
     """The data: what they are, and whether they suffice for a certificate (ERS 3.1)."""
 
     digest: str
-    """`epi-col-v1` over confidence, outcome, unknown and detected, as in a certificate."""
+    """`epi-col-v1` over confidence, outcome, unknown and detected, as in a certificate; of a summary `epi-parts-v1`."""
     whole_digest: str
-    """`epi-col-v2` over every column that a verdict uses."""
+    """`epi-col-v2` over every column that a verdict uses; of a summary `epi-parts-v1`."""
     sample_size: int
     unlabelled: int
     covered_bins: int

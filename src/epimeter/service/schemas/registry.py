@@ -19,7 +19,7 @@ class PreregistrationRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     aim: Literal["L1", "L2", "L3"]
     data_source: Name
     least_records: Annotated[int, Meta(ge=1, le=2**53 - 1)] = 1000
-    dataset_digest: Annotated[str, Meta(pattern="^epi-col-v1:sha-256:[0-9a-f]{64}$")] | None = None
+    dataset_digest: Annotated[str, Meta(pattern="^epi-(col|parts)-v1:sha-256:[0-9a-f]{64}$")] | None = None
 
 
 class Preregistration(Struct, frozen=True, kw_only=True):
@@ -30,6 +30,7 @@ class Preregistration(Struct, frozen=True, kw_only=True):
     entry_digest: str
     registered_at: str
     document: dict[str, Any]
+    """What was signed."""
 
 
 class CertificateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -105,7 +106,7 @@ class CertificateVerdict(Struct, frozen=True, kw_only=True):
     """That the organisation tried systems of much the same name, where it did."""
 
 
-class DsseSignature(Struct, frozen=True):
+class DsseSignature(Struct, frozen=True, forbid_unknown_fields=True):
     """A signature of an envelope."""
 
     keyid: str
@@ -154,10 +155,14 @@ class CertificateLife(Struct, frozen=True):
     events: list[CertificateEvent]
 
 
+class AttestationEnvelope(DsseEnvelope, frozen=True, forbid_unknown_fields=True):
+    """An auditor's signed statement in an envelope (DSSE)."""
+
+
 class AttestationRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """An auditor's attestation of a certificate, signed with his own key by `epimeter attest`."""
 
-    attestation: dict[str, Any]
+    attestation: AttestationEnvelope
     """The signed document (DSSE envelope), as `epimeter attest` wrote it."""
     public_key: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]{43}=$")]
     """The auditor's Ed25519 key in base64; the signature must be its own."""
@@ -184,7 +189,7 @@ class AttestationLine(Struct, frozen=True, kw_only=True):
     """The account that brought it."""
     log_index: int
     """Where the log says that it was entered."""
-    envelope: dict[str, Any]
+    envelope: AttestationEnvelope
     """The signed document, for `epimeter verify --attestation`."""
 
 
