@@ -323,7 +323,7 @@ def test_scores_with_parts_are_read_and_a_hundred_that_nobody_said_is_missing(tm
         ([5, 7], "scale of .* cannot be told"),
         ([0.5, 900], "one scale"),
         ([20, 900], "largest value"),
-        ([-3, 0.5], "must lie in"),
+        ([-3, 0.5], "least value"),
     ],
 )
 def test_numbers_whose_scale_is_not_proven_are_refused(tmp_path, numbers, message):

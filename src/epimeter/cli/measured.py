@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from epimeter.card import catalogue
@@ -25,6 +26,8 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty:
 
     if names is None and table.confidence_source is not None:
         names = [*HEADLINES, *LOG_HEADLINES]
+    if table.rank is not None:
+        return _by_order_and_size(table, names, choices, certainty)
     everything = names == "all"  # then the metrics take the time, not the pass over the rows
     progress = Progress(len(catalogue()), "metrics") if everything else Progress(table.n_rows)
     try:
@@ -45,6 +48,20 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty:
             )
     finally:
         progress.close()
+
+
+def _by_order_and_size(table: Table, names: Any, choices: dict[str, Any], certainty: Certainty | None) -> Report:
+    """A score without bounds: metrics of order measured on the score itself, all others on its recalibration."""
+    from epimeter.metrics.selective import OF_ORDER
+
+    report = measured_table(replace(table, rank=None), names, choices, certainty)
+    if not any(one.metric in OF_ORDER for one in report.measurements):
+        return report
+    of_order = measured_table(replace(table, confidence=table.rank, rank=None), names, choices, certainty)
+    return replace(
+        report,
+        measurements=tuple(of_order[one.metric] if one.metric in OF_ORDER else one for one in report.measurements),
+    )
 
 
 @contextmanager

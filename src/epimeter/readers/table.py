@@ -32,6 +32,9 @@ class Table:
         0 or 1 (uint8) beside a confidence, class number (int64) beside class probabilities.
     confidence, probabilities
         One number a row, or one column a class; one of the two is None.
+    rank
+        Where the confidence is a recalibration of a score without bounds: that score's rank, as a share. Metrics that look
+        at order only read it.
     class_names
         Names of the classes in column order, where the source gives any.
     unknown, detected, timestamp, weight, group, features, id, ground_truth_source, category, class_of
@@ -69,6 +72,7 @@ class Table:
     label: NDArray[Any]
     confidence: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
+    rank: NDArray[Any] | None = None
     class_names: tuple[str, ...] | None = None
     unknown: NDArray[np.bool_] | None = None
     timestamp: NDArray[np.datetime64] | None = None
@@ -179,6 +183,7 @@ COLUMNS = (
     "label",
     "confidence",
     "probabilities",
+    "rank",
     "unknown",
     "timestamp",
     "weight",

@@ -17,3 +17,6 @@ __all__ = [
     "prr",
     "selective_accuracy",
 ]
+
+OF_ORDER = ("auroc", "aurc", "e_aurc", "auarc", "prr", "selective_accuracy", "coverage_at_accuracy")
+"""Metrics that look at the order of the confidences only: any increasing map of them leaves the value as it is."""

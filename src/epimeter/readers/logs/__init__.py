@@ -17,7 +17,7 @@ import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.files import opened
-from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Unit
+from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Surer, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.pieces import in_pieces
@@ -72,7 +72,7 @@ def read_log(
     scorer: str | None = None,
     confidence: str | None = None,
     confidence_pattern: str | None = None,
-    scale: float | None = None,
+    scale: float | Surer | None = None,
     words: Mapping[str, float] | None = None,
     abstain: Abstain = "unknown",
     correct_from: float | None = None,
@@ -166,6 +166,12 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
         raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
     taken = choose(sources, usable, floats(table, "length"), options, source)
     confidence = np.where(usable, taken.values, np.nan)
+    recalibrated = None
+    if taken.surer is not None:
+        from epimeter.readers.logs.unbounded import recalibrate
+
+        recalibrated = recalibrate(confidence, correct, questions, taken.name, taken.surer, source)
+        confidence = recalibrated.confidence
     notes = [*taken.notes, *_notes(table, rows, runs, taken.name, confidence, correct, options)]
     drop = [name for name in table.column_names if name.startswith("source:") or name in ("run", "length", "declined")]
     made = table.drop_columns(drop)
@@ -178,6 +184,9 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
         "correct": pa.array(np.nan_to_num(correct).astype(np.int8), mask=empty),
         "why": pa.array(why, pa.string()),
     }
+    if recalibrated is not None:
+        columns["score"] = pa.array(taken.values, from_pandas=True)
+        notes += recalibrated.notes
     if declined.any():
         columns["detected"] = pa.array(declined)
     for name, column in columns.items():
@@ -196,7 +205,7 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
         for key, value in (("model", run.model), ("task", run.task), *run.facts.items())
         if value is not None
     }
-    answers = Answers(made, source, taken.name, tuple(dict.fromkeys(notes)), facts)
+    answers = Answers(made, source, taken.name, tuple(dict.fromkeys(notes)), facts, taken.surer)
     if options.unit == "question":
         from epimeter.readers.logs.questions import by_question
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 Abstain = Literal["unknown", "wrong", "leave-out"]
 Unit = Literal["answer", "question"]
+Surer = Literal["higher", "lower"]
 
 
 class Token(NamedTuple):
@@ -34,7 +35,8 @@ class LogOptions:
     confidence_pattern
         A regular expression whose first group is the number, in place of the grammar of stated confidence.
     scale
-        What numbers without a unit are out of: 1, 10, 100.
+        What numbers without a unit are out of: 1, 10, 100. For a score without bounds (a log-likelihood, a reward, semantic
+        entropy) `higher` or `lower`: which numbers mean surer. Its confidence is then a recalibration of it, cross-fitted.
     words
         Words that count as confidence, with their values.
     abstain
@@ -52,7 +54,7 @@ class LogOptions:
     scorer: str | None = None
     confidence: str | None = None
     confidence_pattern: str | None = None
-    scale: float | None = None
+    scale: float | Surer | None = None
     words: Mapping[str, float] | None = None
     abstain: Abstain = "unknown"
     correct_from: float | None = None

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import ReadError
+from epimeter.readers.logs.answer import Surer
+from epimeter.readers.logs.unbounded import RECALIBRATION, ranks
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
@@ -32,6 +34,8 @@ class Answers:
         Where the confidence comes from, in the words of `LogOptions.confidence`.
     notes
         What a report should say.
+    surer
+        Where the confidence is a recalibration of a score without bounds: which values of the score mean surer.
     """
 
     rows: Any
@@ -39,6 +43,7 @@ class Answers:
     confidence_source: str
     notes: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    surer: Surer | None = None
 
     @property
     def n_rows(self) -> int:
@@ -75,6 +80,7 @@ class Answers:
             kind="answer",
             label=correct[kept].astype(np.uint8),
             confidence=confidence[kept],
+            rank=None if self.surer is None else ranks(floats(rows, "score")[kept], self.surer),
             group=column["question"].astype(object) if "group" not in rows.column_names else words(rows, "group", kept),
             id=column["id"].astype(object),
             unknown=None if unknown is None else unknown[kept],
@@ -89,6 +95,7 @@ class Answers:
             rows=kept.astype(np.int64),
             metadata=dict(self.facts),
             confidence_source=self.confidence_source,
+            recalibrated_by=None if self.surer is None else RECALIBRATION,
             notes=self.notes,
         )
 

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from epimeter.errors import ReadError
+
 if TYPE_CHECKING:
     from epimeter.readers.logs import Answers
 
@@ -18,6 +20,11 @@ def by_question(answers: Answers) -> Answers:
     """
     import pyarrow as pa
 
+    if answers.surer is not None:
+        raise ReadError(
+            "scores without bounds are not joined over the answers to a question; leave out --unit question",
+            field="unit",
+        )
     groups: dict[tuple[Any, str], list[int]] = defaultdict(list)
     column = {
         name: answers.rows.column(name).to_pylist() for name in ("question", "answer", "confidence", "correct", "why")

@@ -37,6 +37,7 @@ class Rows:
         self.total = 0
         self.statements: Counter[str] = Counter()
         self.pattern = _compiled(options.confidence_pattern)
+        self.scale = None if isinstance(options.scale, str) else options.scale
 
     def add(self, answer: Answer, run: Run, number_of_run: int) -> None:
         """Read one answer's confidences and keep its row."""
@@ -133,14 +134,14 @@ class Rows:
         from epimeter.readers.logs.stated import stated
 
         if self.pattern is None:
-            return stated(text, scale=self.options.scale, words=self.options.words, answer=answer)
+            return stated(text, scale=self.scale, words=self.options.words, answer=answer)
         matches = list(self.pattern.finditer(text))
         if not matches:
             return Stated(None, "none")
         found = number(matches[-1][1].replace(",", ".")) if matches[-1][1] else None
         if found is None:
             return Stated(None, "ambiguous")
-        value = found / (self.options.scale or 1.0)
+        value = found / (self.scale or 1.0)
         return Stated(value, "stated") if 0 <= value <= 1 else Stated(None, "out of range")
 
     def _keep(self, row: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.errors import ReadError
-from epimeter.readers.logs.answer import LogOptions
+from epimeter.readers.logs.answer import LogOptions, Surer
 from epimeter.readers.wording import listed, shown
 
 WORDS = ("answer_token", "choice_logprob", "sequence_logprob", "verbalised", "agreement")
@@ -36,6 +36,8 @@ class Chosen:
     values: Numbers
     coverage: Mapping[str, int]
     notes: tuple[str, ...]
+    surer: Surer | None = None
+    """For a score without bounds: which values mean surer."""
 
 
 def choose(
@@ -76,6 +78,14 @@ def choose(
             f"falls with length and is "
             "no confidence in the answer. Prefer answer_token, choice_logprob or verbalised"
         )
+    if options.scale in ("higher", "lower"):
+        if ":" not in name:
+            raise ReadError(
+                f"--scale {options.scale} is for a score without bounds, named with --confidence score:NAME or "
+                f"metadata:NAME; {name} is a probability",
+                field="scale",
+            )
+        return Chosen(name, values, coverage, tuple(notes), options.scale)
     if ":" in name:
         values = scaled(values, options.scale, name, source)
     return Chosen(name, values, coverage, tuple(notes))
@@ -147,6 +157,8 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
     known = values[~np.isnan(values)]
     if scale is None and len(known):
         top, some_share = float(known.max()), bool(((known > 0) & (known < 1)).any())
+        if known.min() < 0:
+            raise _unbounded(name, source, "least", float(known.min()))
         if top <= 1:
             scale = 1.0
         elif some_share and top > 1:
@@ -164,12 +176,7 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
                 field="confidence",
             )
         else:
-            raise ReadError(
-                f"{name} must be a confidence; its largest value in {source} is {top:g}. A score without bounds has "
-                f"a rank only: see "
-                "--confidence with --scale, or use rank metrics on the column",
-                field="confidence",
-            )
+            raise _unbounded(name, source, "largest", top)
     made = values / (scale or 1.0)
     beyond = np.flatnonzero((made < 0) | (made > 1))
     if len(beyond):
@@ -180,6 +187,15 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
             count=len(beyond),
         )
     return made
+
+
+def _unbounded(name: str, source: str, which: str, value: float) -> ReadError:
+    return ReadError(
+        f"{name} must be a confidence; its {which} value in {source} is {value:g}. If it is a score without bounds, say "
+        f"with --scale higher or --scale lower which values mean surer: its order is measured as it is, its calibration "
+        f"after a cross-fitted recalibration",
+        field="confidence",
+    )
 
 
 def agreement(question: Any, answer: Any, finished: NDArray[np.bool_], declined: NDArray[np.bool_]) -> Numbers:
