@@ -21,6 +21,7 @@ from epimeter.passes.plan import Plan
 from epimeter.passes.stored_rows import RowStore, Sample
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import RowTotals, grouped
 from epimeter.views import Binary, View
 
@@ -200,9 +201,9 @@ class Tally:
             self._summarise(number, part, self.unlooped)
 
     def _summarise(self, number: int, part: View, recipes: Iterable[Recipe]) -> None:
-        totals = self.summaries[number]
+        totals, scores = self.summaries[number], RowScores()
         for recipe in recipes:
-            summary = recipe.summarise(part.read_as(recipe.reading))
+            summary = recipe.summarise_beside(part.read_as(recipe.reading), scores)
             totals[recipe] = summary if recipe not in totals else totals[recipe].merge(summary)
 
     def _store(self, batch: Batch, rows: View) -> None:

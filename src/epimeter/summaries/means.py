@@ -20,6 +20,7 @@ from epimeter.summaries.atoms import Atoms, halves, whole
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
+from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import summary_of
 from epimeter.views import Binary, Reading, View
 
@@ -130,32 +131,42 @@ class MeanOf(Recipe):
         return Mean(Fixed.of_counts(np.asarray(n_rows)), columns[0][0], 0, 0, 0, n_rows, 2)
 
     def summarise(self, view: View) -> Mean:
+        return self.summarise_beside(view, RowScores())
+
+    def summarise_beside(self, view: View, scores: RowScores) -> Mean:
         if view.weight is None and isinstance(view, Binary) and self.loop is not None:
             made: Mean = summary_of(self, view)
             return made
-        return self.by_score(view)
+        return self._added(view, scores)
 
     def by_score(self, view: View) -> Mean:
         """The summary from the score of every row."""
-        scores = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        return self._added(view, RowScores())
+
+    def _added(self, view: View, known: RowScores) -> Mean:
+        scores = known.of(view, self.score, self.how, self.bound)
         weight = view.weight
-        if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
+        if (
+            weight is not None and not weight.all()
+        ):  # a row of weight zero is ignored, even when its own score is infinite
             scores, weight = scores[weight > 0], weight[weight > 0]
-        infinite = np.isinf(scores)
-        large = np.abs(scores) >= LARGE
-        plus, minus = int((scores == np.inf).sum()), int((scores == -np.inf).sum())
-        huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
-        plain = np.where(large, 0.0, scores) if large.any() else scores
+        size = np.abs(scores)
+        infinite, large = size == np.inf, size >= LARGE
+        plus, minus, huge, plain = 0, 0, np.empty(0), scores
+        if large.any():
+            plus, minus = int((scores == np.inf).sum()), int((scores == -np.inf).sum())
+            huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
+            plain = np.where(large, 0.0, scores)
         total: Fixed | Paired
         mass: Fixed | Paired
-        if weight is None:
+        if view.weight is None or weight is None:
             mass, total = Fixed.of_counts(np.asarray(len(scores))), fixed.total(plain)
         else:
-            here = np.zeros(len(plain), np.intp)
             units = np.floor(plain)
-            mass = paired.binned(np.ones(len(plain)), weight, here, 1)[0]
-            total = paired.binned(plain - units, weight, here, 1)[0]
-            total = total + Paired(np.asarray(math.fsum(units * weight)), np.asarray(0.0))
+            mass = known.weight(view.weight)[1]
+            total = paired.binned(plain - units, weight, None, 1)[0]
+            far = np.flatnonzero(units)
+            total = total + Paired(np.asarray(math.fsum((units[far] * weight[far]).tolist())), np.asarray(0.0))
         return Mean(mass, total, _exact(huge), plus, minus, view.n_rows, view.n_classes)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import accepted, lib, read, write
+from epimeter.core import NULL, accepted, lib, read, write
 from epimeter.summaries.fixed import STEPS, Fixed
 
 Floats = NDArray[np.float64]
@@ -61,15 +61,17 @@ def two_sum(left: Any, right: Any) -> tuple[Any, Any]:
     return total, (left - (total - part)) + (right - part)
 
 
-def binned(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
-    """Totals of weight * value by cell, for values of size up to 1."""
+def binned(values: Floats, weight: Floats, index: NDArray[Any] | None, n_cells: int) -> Paired:
+    """Totals of weight * value by cell, for values of size up to 1; `index` is None where there is one cell."""
     largest = weight.max(initial=0.0)  # of no rows: a chunk may hold nothing but rows of weight zero
     scale = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
     total, small = _level(values, weight, index, n_cells, float(scale), SMALL)
-    return total + _by_size(values[small], weight[small], index[small], n_cells) if len(small) else total
+    if not len(small):
+        return total
+    return total + _by_size(values[small], weight[small], None if index is None else index[small], n_cells)
 
 
-def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) -> Paired:
+def _by_size(values: Floats, weight: Floats, index: NDArray[Any] | None, n_cells: int) -> Paired:
     """The same for products of any size, level by level: a cell may hold nothing but small ones."""
     share, power = np.frexp(weight)
     values, other = np.frexp(values)
@@ -78,26 +80,28 @@ def _by_size(values: Floats, weight: Floats, index: NDArray[Any], n_cells: int) 
     while len(power):
         top = power.max()
         some = power > top - 30
-        here, _ = _level(values[some], np.ldexp(share[some], power[some] - top), index[some], n_cells, 1.0, 0.0)
+        cell = None if index is None else index[some]
+        here, _ = _level(values[some], np.ldexp(share[some], power[some] - top), cell, n_cells, 1.0, 0.0)
         high = np.ldexp(here.high, top)
         # A total too small for a double is the smallest one: it must not pass for nothing.
         high = np.where((high == 0) & (here.high != 0), np.copysign(np.nextafter(0, 1), here.high), high)
         total = total + Paired(high, np.ldexp(here.low, top))
-        share, values, index, power = share[~some], values[~some], index[~some], power[~some]
+        share, values, power = share[~some], values[~some], power[~some]
+        index = None if index is None else index[~some]
     return total
 
 
 def _level(
-    values: Floats, weight: Floats, index: NDArray[Any], n_cells: int, scale: float, least: float
+    values: Floats, weight: Floats, index: NDArray[Any] | None, n_cells: int, scale: float, least: float
 ) -> tuple[Paired, NDArray[np.int64]]:
     """Totals of weight * value, and the rows left out of them: those whose product, by `scale`, is below `least` and not 0."""
     n_rows = len(values)
     table, small = np.zeros((n_cells, 4), np.int64), np.empty(n_rows, np.int64)
     columns = [np.ascontiguousarray(column, np.float64) for column in (values, weight)]
-    cell = np.ascontiguousarray(index, np.int64)
-    if not n_rows == len(weight) == len(cell):
+    cell = None if index is None else np.ascontiguousarray(index, np.int64)
+    if not n_rows == len(weight) == (n_rows if cell is None else len(cell)):
         raise ValueError("values, weights and cells of different lengths")
-    given = *map(read, columns), read(cell), n_rows, scale, least
+    given = *map(read, columns), NULL if cell is None else read(cell), n_rows, scale, least
     number = accepted(lib.epi_weighed_bins(*given, write(table), n_cells, write(small)))
     units, steps, rest_units, rest_steps = table.T.copy()
     high = Fixed(units, steps).floats() * scale

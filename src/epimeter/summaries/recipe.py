@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.row_scores import RowScores
 from epimeter.views import Reading, View
 
 
@@ -64,6 +65,10 @@ class Recipe:
     def summarise(self, view: View) -> Any:
         """The summary of one view, already read as `reading` says."""
         raise TypeError(f"{type(self).__name__} says no way to summarise")
+
+    def summarise_beside(self, view: View, scores: RowScores) -> Any:
+        """The same beside other recipes, which share the scores of the rows with it."""
+        return self.summarise(view)
 
     def finish(self, summary: Any) -> Any:
         """What the metric reads; the summary itself unless the rows had to be kept to the end."""

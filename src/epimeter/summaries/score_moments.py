@@ -21,6 +21,7 @@ from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import MeanOf, Score
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
+from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import POWERS, Powers, summary_of
 from epimeter.views import Binary, Reading, View
 
@@ -140,31 +141,34 @@ class MomentsOf(Recipe):
         return Powers() if self.bound else POWERS.get(columns, Powers())
 
     def summarise(self, view: View) -> ScoreMoments:
+        return self.summarise_beside(view, RowScores())
+
+    def summarise_beside(self, view: View, scores: RowScores) -> ScoreMoments:
         if view.weight is None and isinstance(view, Binary) and self.loop is not None:
             made: ScoreMoments = summary_of(self, view)
             return made
-        return self.by_score(view)
+        return self._added(view, scores)
 
     def by_score(self, view: View) -> ScoreMoments:
         """The moments from the score of every row."""
-        return self.of_scores(view, np.asarray(self.score(view, **dict(self.bound)), np.float64))
+        return self._added(view, RowScores())
 
-    def of_scores(self, view: View, scores: Floats) -> ScoreMoments:
-        """The moments where the scores are known."""
-        rows = scores.reshape(view.n_rows, -1)
+    def _added(self, view: View, known_scores: RowScores) -> ScoreMoments:
+        rows = known_scores.of(view, self.score, self.how, self.bound).reshape(view.n_rows, -1)
         inside = (np.abs(rows) < LARGE).all(axis=1)
         weight = view.weight
-        if weight is not None:  # a row without weight says nothing, also at infinity
+        if weight is not None and not weight.all():  # a row without weight says nothing, also at infinity
             inside |= weight == 0
             rows = np.where(weight[:, None] > 0, rows, 0.0)
         beyond = int(view.n_rows - np.count_nonzero(inside))
         if beyond:
             rows, weight = rows[inside], None if weight is None else weight[inside]
+            known_scores = RowScores()  # weights of all rows are of no use here
         columns = rows.T
         pairs = [columns[j] * columns[k] for j, k in combinations_with_replacement(range(len(columns)), 2)]
         if weight is not None:
-            squared = weight**2
-            both = Paired(np.array([_sum(weight), _sum(squared)]), np.zeros(2))
+            (_, mass), (squared, square) = known_scores.weight(weight), known_scores.weight(weight, 2)
+            both = Paired(np.array([float(mass.floats()), float(square.floats())]), np.zeros(2))
             return ScoreMoments(
                 view.n_rows, _paired(list(columns), squared), _paired(pairs, squared), None, both, beyond
             )
@@ -216,14 +220,9 @@ def _stack(parts: Columns) -> Fine:
 
 
 def _paired(columns: list[Floats], weight: Floats) -> Paired:
-    cell = np.zeros(len(weight), np.intp)
     made = []
     for column in columns:
         size = 2.0 ** np.ceil(np.log2(np.abs(column).max(initial=1.0)))  # a power of two: exact
-        total = paired.binned(column / size, weight, cell, 1)
+        total = paired.binned(column / size, weight, None, 1)
         made.append((total.high[0] * size, total.low[0] * size))
     return Paired(np.array([high for high, _ in made]), np.array([low for _, low in made]))
-
-
-def _sum(values: Floats) -> float:
-    return float(paired.binned(np.ones(len(values)), values, np.zeros(len(values), np.intp), 1).floats()[0])

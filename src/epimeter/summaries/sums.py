@@ -21,6 +21,7 @@ from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import LARGE, MeanOf
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop
+from epimeter.summaries.row_scores import RowScores
 from epimeter.views import View, refuse_extreme
 
 Floats = NDArray[np.float64]
@@ -38,8 +39,7 @@ MOST_COLUMNS = 8
 
 def weighed(values: Floats, weight: Floats, cell: Indices, n_cells: int) -> Paired:
     """Totals of weight * value by cell, for values of any size."""
-    largest = np.abs(values).max(initial=1.0)
-    size = 2.0 ** np.ceil(np.log2(largest))  # a power of two: exact
+    size = _power_of_two(values)
     total = paired.binned(values / size, weight, cell, n_cells)
     return Paired(total.high * size, total.low * size)
 
@@ -124,7 +124,8 @@ class SumsOf(MeanOf):
     def atoms(self, view: View) -> Atoms | None:
         if view.weight is not None or self.by_label:
             return None
-        rows = self._rows(view)
+        values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
+        rows = values if values.ndim == 2 else values[:, None]
         n_columns = rows.shape[1]
         if n_columns > MOST_COLUMNS or not (np.abs(rows) < LARGE).all():
             return None
@@ -159,9 +160,11 @@ class SumsOf(MeanOf):
         none = np.zeros(len(columns), np.int64)
         return Sums(mass, total, total if self.squared else None, none, n_rows, 2)
 
-    def by_score(self, view: View) -> Sums:  # type: ignore[override]
+    def _added(self, view: View, known: RowScores) -> Sums:  # type: ignore[override]
         refuse_extreme(view.weight)
-        rows, label, weight = self._rows(view), np.asarray(view.true, np.intp), view.weight
+        values = known.of(view, self.score, self.how, self.bound)
+        rows = values if values.ndim == 2 else values[:, None]
+        label, weight = np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
             rows, label, weight = rows[weight > 0], label[weight > 0], weight[weight > 0]
         group = label if self.by_label else np.zeros(len(rows), np.intp)
@@ -180,10 +183,6 @@ class SumsOf(MeanOf):
             view.n_classes,
         )
 
-    def _rows(self, view: View) -> Floats:
-        values = np.asarray(self.score(view, **dict(self.bound)), np.float64)
-        return values if values.ndim == 2 else values[:, None]
-
 
 def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) -> Totals:
     """Totals of every column within every group, as many cells as there are groups times columns."""
@@ -196,12 +195,27 @@ def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) 
     step = max(1, BLOCK // n_columns)
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
+        if weight is not None and n_groups == 1:
+            total = total + _columns_weighed(block, weight[start : start + step])
+            continue
         cell = (group[start : start + step, None] * n_columns + np.arange(n_columns)).ravel()
         if weight is None:
             total = total + fine.exact(block.ravel(), cell, n_cells)
         else:
             total = total + weighed(block.ravel(), np.repeat(weight[start : start + step], n_columns), cell, n_cells)
     return total  # type: ignore[no-any-return]
+
+
+def _columns_weighed(rows: Floats, weight: Floats) -> Paired:
+    """Totals of weight * value of each column, all in steps of one size."""
+    size = _power_of_two(rows)
+    made = [paired.binned(column / size, weight, None, 1) for column in rows.T]
+    return Paired(np.concatenate([m.high for m in made]) * size, np.concatenate([m.low for m in made]) * size)
+
+
+def _power_of_two(values: Floats) -> float:
+    """The least power of two, from 1 on, that no value exceeds in size: dividing by it is exact."""
+    return float(2.0 ** np.ceil(np.log2(np.abs(values).max(initial=1.0))))
 
 
 def row_mean(values: Floats, weight: Floats | None) -> float:

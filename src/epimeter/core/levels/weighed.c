@@ -13,9 +13,13 @@ static inline double upper(double x) {
     return spread - (spread - x);
 }
 
+/* The carry of every cell: between two of them its steps grow by less than 2^63. */
+static void settle(int64_t *totals, int64_t cells) {
+    for (int64_t k = 0; k < 2 * cells; k++) carry(0, totals + 2 * k);
+}
+
 int64_t AT_LEVEL(epi_weighed_bins)(const double *value, const double *weight, const int64_t *cell, int64_t n, double scale,
                                    double least, int64_t *totals, int64_t cells, int64_t *small) {
-    (void)cells;
     int64_t whole[PART], rest[PART], n_small = 0;
     for (int64_t first = 0; first < n; first += PART) {
         const int64_t some = smaller(PART, n - first);
@@ -30,15 +34,25 @@ int64_t AT_LEVEL(epi_weighed_bins)(const double *value, const double *weight, co
             rest[i] = (int64_t)(bits_of((product - (steps - EPI_STEP) + error) * EPI_ONE + EPI_STEP) - EPI_STEP_BITS);
             any |= (uint64_t)((fabs(product) < least) & (w[i] != 0.0) & (v[i] != 0.0));
         }
-        for (int64_t i = 0; i < some; i++) {
-            if (any && fabs(w[i] / scale * v[i]) < least && w[i] != 0.0 && v[i] != 0.0) {
-                small[n_small++] = first + i;
-                continue;
-            }
-            int64_t *total = totals + 4 * cell[first + i];
-            carry(whole[i], total);
-            carry(rest[i], total + 2);
+        for (int64_t i = 0; any && i < some; i++) {
+            if (!(fabs(w[i] / scale * v[i]) < least && w[i] != 0.0 && v[i] != 0.0)) continue;
+            small[n_small++] = first + i;
+            whole[i] = rest[i] = 0;
         }
+        if (cell) {
+            for (int64_t i = 0; i < some; i++) {
+                int64_t *total = totals + 4 * cell[first + i];
+                total[1] += whole[i];
+                total[3] += rest[i];
+            }
+        } else {
+            for (int64_t i = 0; i < some; i++) {
+                totals[1] += whole[i];
+                totals[3] += rest[i];
+            }
+        }
+        if ((first + PART) % EPI_BLOCK == 0) settle(totals, cells);
     }
+    settle(totals, cells);
     return n_small;
 }

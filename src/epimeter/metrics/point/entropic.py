@@ -81,7 +81,12 @@ def entropic_differences(view: View, *, variant: Variant = "general", eps: Clip 
     if variant == "true_vs_rest":
         return true_against_rest(view.picked)
     prob = columns(view)
-    return row_dot(prob, positive_log(prob)) - log(view.picked)
+    return _differences(view, prob, positive_log(prob))
+
+
+def _differences(view: View, prob: Floats, logs: Floats) -> Floats:
+    """Expected less actual log likelihood of each row."""
+    return row_dot(prob, logs) - log(view.picked)
 
 
 VARIANTS = (
@@ -196,17 +201,18 @@ def entropic_moments(view: View, *, variant: Variant = "general", eps: Clip = 0.
     prob = columns(view)
     if variant == "general":
         # Labels c_k = 0 have no share in the moments; they get the score 0 instead of inf.
-        score = -positive_log(prob)
+        logs = positive_log(prob)
+        score, difference = -logs, _differences(view, prob, logs)
         expected = np.zeros(view.n_rows)  # sum c log c - sum c log c
     else:
         score = np.where(prob > 0, true_against_rest(np.where(prob > 0, prob, 1.0)), 0.0)
-        expected = row_dot(prob, score)
+        expected, difference = row_dot(prob, score), true_against_rest(view.picked)
     # Centred at the mean by the row's own sum, so that uniform rows that miss 1 by a rounding have no
     # variance.
     centre = row_dot(prob, score) / row_sum(prob)
     distance = score - centre[:, None] if isinstance(view, Binary) else from_centre(score, centre)
     variance = row_dot(prob, distance**2)
-    return np.column_stack([entropic_differences(view, variant=variant), expected, variance])
+    return np.column_stack([difference, expected, variance])
 
 
 @metric(
