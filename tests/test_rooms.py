@@ -14,7 +14,7 @@ ORDER = (
     "kinds",
     "documents",
     "readers",
-    "doubts",
+    "checks",
     "views",
     "forecasts",
     "summaries",

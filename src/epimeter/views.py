@@ -26,9 +26,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core.class_loops import top_labels
-from epimeter.core.row_loops import outcomes, sound
-from epimeter.doubts import (
+from epimeter.checks import (
     check_classes,
     check_finite,
     check_probabilities,
@@ -40,6 +38,8 @@ from epimeter.doubts import (
     refuse_different_indexes,
     row_sum_tolerance,
 )
+from epimeter.core.class_loops import top_labels
+from epimeter.core.row_loops import outcomes, sound
 from epimeter.errors import InputError
 from epimeter.kinds import Kind, kind_of
 

@@ -142,7 +142,7 @@ def test_the_compiled_cells_are_those_of_their_slow_twin():
             assert found.prob == slow.prob
             assert np.array_equal(found.only, slow.only)
         assert slow.n_rows == len(p)
-        assert float(slow.said.sum().floats()) == pytest.approx(float(np.sum(p, dtype=np.float64)), rel=1e-12)
+        assert float(slow.stated.sum().floats()) == pytest.approx(float(np.sum(p, dtype=np.float64)), rel=1e-12)
 
 
 def test_a_cell_knows_whether_its_rows_agree():

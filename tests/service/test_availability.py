@@ -18,8 +18,8 @@ from epimeter.card import catalogue
 from epimeter.service.children import Children
 from epimeter.service.columns import Columns
 from epimeter.service.errands import Measured, MeasureRows
-from epimeter.service.kept_rows import packed
 from epimeter.service.problems import Problem
+from epimeter.service.retained_rows import packed
 from epimeter.service.schemas import Facts
 from epimeter.service.slots import Slots
 

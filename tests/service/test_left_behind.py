@@ -8,7 +8,7 @@ from sqlalchemy import func, insert, select, update
 
 from epimeter.service import acceptance, issuing, renewing, workers
 from epimeter.service.gauges import Gauges
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Compliance, DatasetReport, Evaluation, Facts, Period
 from epimeter.service.settings import Settings
@@ -42,7 +42,7 @@ def store(request, tmp_path):
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    made = Ledger(tmp_path_factory.mktemp("ledger") / "registry", "https://registry.example", "long enough words")
+    made = IssuerFolder(tmp_path_factory.mktemp("ledger") / "registry", "https://registry.example", "long enough words")
     yield made
     made.close()
 

@@ -95,7 +95,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
         assert evaluations.attempts(db, "org_a", "tri-age") == 7
-        assert list(evaluations.kept_rows(db, "eval_1")) == [b"x"]
+        assert list(evaluations.retained_rows(db, "eval_1")) == [b"x"]
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
@@ -353,17 +353,17 @@ def test_a_window_is_exact_for_many_at_once(store):
     assert found.count(True) == 50 and found.count(False) == 50
 
 
-def test_kept_rows_come_back_whole_and_go_when_their_time_is_over(store):
+def test_retained_rows_come_back_whole_and_go_when_their_time_is_over(store):
     data = bytes(range(256)) * 10_000
     with store.writing() as db:
         evaluations.add(db, **evaluation("eval_1", rows_kept=1, completed_at=100, status="completed"))
         evaluations.keep_rows(db, "eval_1", io.BytesIO(data))
     with store.reading() as db:
-        assert b"".join(evaluations.kept_rows(db, "eval_1")) == data
+        assert b"".join(evaluations.retained_rows(db, "eval_1")) == data
     with store.writing() as db:
         assert evaluations.drop_old_rows(db, 100) == 0
         assert evaluations.drop_old_rows(db, 101) == 1
-        assert not list(evaluations.kept_rows(db, "eval_1"))
+        assert not list(evaluations.retained_rows(db, "eval_1"))
         assert evaluations.find(db, "org_b", "eval_1") is None
 
 

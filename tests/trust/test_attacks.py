@@ -58,7 +58,7 @@ from epimeter.trust.names import id_of, look_alike, mixed_scripts, name_of, new_
 from epimeter.trust.note import NoteKey
 from epimeter.trust.page import page
 from epimeter.trust.publishing import undone
-from epimeter.trust.registration import kept
+from epimeter.trust.registration import deviations
 from epimeter.trust.root import advance, sign_root
 from epimeter.trust.shape import Optional
 from epimeter.trust.status_list import StatusList
@@ -427,9 +427,9 @@ def test_a23_a_promise_made_after_the_certificate_is_none():
 def test_a23_what_was_promised_and_not_kept_is_said():
     plan = {"aim": "L3", "least_records": 50_000}
     document = {"subject": SUBJECT.to_json(), "plan": plan}
-    said = kept(document, {**SUBJECT.to_json(), "domain": "legal"}, "L2", 20_000)
+    said = deviations(document, {**SUBJECT.to_json(), "domain": "legal"}, "L2", 20_000)
     assert len(said) == 3
-    assert kept(document, {**SUBJECT.to_json(), "system_id": "other"}, "L3", 50_000) == (
+    assert deviations(document, {**SUBJECT.to_json(), "system_id": "other"}, "L3", 50_000) == (
         "the registration is of another system",
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from epimeter.cli.issuer import opened
-from epimeter.cli.outputs import in_a_folder, spare
+from epimeter.cli.outputs import in_a_folder, refuse_overwriting
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import content_of, key_of, moment_of
 from epimeter.errors import InputError
@@ -80,7 +80,7 @@ def attest(
         return
     if folder is None or name is None or scope is None or output is None:
         raise click.UsageError("an attestation needs --auditor FOLDER, --name, --scope and --output")
-    spare(output, certificate, data)
+    refuse_overwriting(output, certificate, data)
     in_a_folder(output)
     if "reproduced" in basis:
         if data is None:

@@ -11,7 +11,7 @@ import click
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.issuer import FOLDER, opened
-from epimeter.cli.outputs import in_a_folder, spare
+from epimeter.cli.outputs import in_a_folder, refuse_overwriting
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
@@ -128,7 +128,7 @@ def certify(
     from epimeter.trust.certificate import Subject
     from epimeter.trust.key_file import write_whole
 
-    spare(output, file, report)
+    refuse_overwriting(output, file, report)
     in_a_folder(output)  # a certificate once issued is not taken back
     at = moment_of(None)
     with opened(folder, at) as registry:

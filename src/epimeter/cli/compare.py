@@ -11,7 +11,7 @@ import numpy as np
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
@@ -82,7 +82,7 @@ def compare(
         raise click.UsageError("compare takes at least two files")
     if paired and unpaired:
         raise click.UsageError("--paired and --unpaired contradict each other; give one")
-    spare(output, *files)
+    refuse_overwriting(output, *files)
     form = asked_form(output, as_json)
     if figure is not None:
         from epimeter.draw.saving import format_of, require_matplotlib

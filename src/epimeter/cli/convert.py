@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from epimeter.cli.log_options import log_options
-from epimeter.cli.outputs import row_suffix, spare, write_rows
+from epimeter.cli.outputs import refuse_overwriting, row_suffix, write_rows
 from epimeter.readers.logs import LogOptions
 
 
@@ -29,7 +29,7 @@ def convert(files: tuple[str, ...], output: str, log: LogOptions) -> None:
     from epimeter.readers.logs import read_log
 
     row_suffix(output)
-    spare(output, *files)
+    refuse_overwriting(output, *files)
     found = read_log(files, options=log)
     write_rows(found.rows, output)
     for note in found.notes:

@@ -9,7 +9,7 @@ import click
 
 from epimeter.cli.certify import evidence_in
 from epimeter.cli.columns import column_options
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.trusted import content_of
 from epimeter.errors import InputError, VerificationError
 from epimeter.readers.forecast import Choice
@@ -47,7 +47,7 @@ def disclose(
     from epimeter.trust.shape import check_shape
     from epimeter.trust.strict_json import load_json
 
-    spare(output, certificate, data, *([] if summary is None else [summary]))
+    refuse_overwriting(output, certificate, data, *([] if summary is None else [summary]))
     document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
     parts = None

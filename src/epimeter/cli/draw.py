@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from epimeter.cli.columns import column_options
 from epimeter.cli.compare import named_files
 from epimeter.cli.measured import placed
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.settings import choices_of
 from epimeter.errors import InputError
 from epimeter.readers import read
@@ -87,7 +87,7 @@ def draw(
     """
     from epimeter.draw.saving import format_of, require_matplotlib
 
-    spare(output, *files, truth)
+    refuse_overwriting(output, *files, truth)
     _refuse_misuse(files, curve, style, truth, as_json)
     _refuse_looks(click.get_current_context(), as_json, output)
     if not as_json:

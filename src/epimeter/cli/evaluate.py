@@ -14,7 +14,7 @@ from epimeter.cli.certainty import Certainty
 from epimeter.cli.columns import column_options
 from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
 from epimeter.cli.measured import measured_table
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.requirements import judge, parsed, verdicts, with_required, with_verdicts
 from epimeter.cli.settings import choices_of
 from epimeter.cli.standards import refuse_without_standard, standard_options
@@ -98,7 +98,7 @@ def evaluate(
     if task == "detection":
         _refuse_for_detections(click.get_current_context())
     certainty = Certainty(**{name: standards[name] for name in ("interval", "level", "draws", "seed")})
-    spare(output, file, *more, truth)
+    refuse_overwriting(output, file, *more, truth)
     choices = choices_of(bins, binning, settings)
     wanted = [parsed(requirement) for requirement in requirements]
     names: Any = "all" if everything else [name for group in metrics for name in group.split(",")] or None

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from epimeter.cli.issuer import opened
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import content_of, moment_of
 
@@ -40,7 +40,7 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
     from epimeter.trust.statement import sign_statement, to_envelope
     from epimeter.trust.strict_json import load_json
 
-    spare(output, certificate)
+    refuse_overwriting(output, certificate)
     document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
     body = {name: content for name, content in document.items() if name not in UNSIGNED}

@@ -7,7 +7,7 @@ import os
 
 import click
 
-from epimeter.cli.outputs import asked_form, in_a_folder, spare, write
+from epimeter.cli.outputs import asked_form, in_a_folder, refuse_overwriting, write
 
 
 @click.command()
@@ -52,7 +52,7 @@ def gate(
         raise click.UsageError("every form must have a file of its own; two options name the same")
     for path in (output, junit, sarif, shields):
         in_a_folder(path)
-        spare(path, policy)
+        refuse_overwriting(path, policy)
     gates = read_policy(policy)
     strange = [name for name in only if name not in [one.name for one in gates]]
     if strange:
@@ -65,7 +65,7 @@ def gate(
         click.echo(f"{policy}: {len(gates)} gates, {number} requirements")
         return
     for path in (output, junit, sarif, shields):
-        spare(path, *(file for one in gates for file in files_of(one)))
+        refuse_overwriting(path, *(file for one in gates for file in files_of(one)))
     found = judge(gates)
     write(found.rendered(form), output)
     for path, text in ((junit, junit_xml), (sarif, sarif_json), (shields, badge)):

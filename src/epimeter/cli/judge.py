@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.readers.forecast import Choice
 
 
@@ -55,7 +55,7 @@ def judge(
     from epimeter.inference.judge import judged_accuracy
     from epimeter.readers import arrivals
 
-    spare(output, file)
+    refuse_overwriting(output, file)
     form = asked_form(output, as_json)
     columns = {
         "confidence": judged,

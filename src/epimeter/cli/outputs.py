@@ -16,7 +16,7 @@ ROW_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson", ".arrow")
 """What a table of rows is written as."""
 
 
-def spare(output: str | None, *inputs: str | None) -> None:
+def refuse_overwriting(output: str | None, *inputs: str | None) -> None:
     """Refuse an output that is one of the files read: after a slip of the hand the data would be gone."""
     for source in inputs:
         given = output is not None and source is not None and os.path.exists(output) and os.path.exists(source)

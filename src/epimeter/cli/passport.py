@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.issuer import opened
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.standards import standard_options
 from epimeter.cli.trusted import moment_of
@@ -72,7 +72,7 @@ def passport(
         raise click.UsageError("--json is for diff; a passport is JSON unless -o names a .pdf file")
     if passphrase_file is not None and folder is None:
         raise click.UsageError("--passphrase-file goes with --issuer; without one nothing is signed")
-    spare(output, files[0])
+    refuse_overwriting(output, files[0])
     from epimeter.passport import canonical, pdf
     from epimeter.passport import passport as made_of
 

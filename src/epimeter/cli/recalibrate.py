@@ -7,7 +7,7 @@ import click
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.measured import placed
-from epimeter.cli.outputs import asked_form, in_a_folder, row_suffix, spare, write, write_rows
+from epimeter.cli.outputs import asked_form, in_a_folder, refuse_overwriting, row_suffix, write, write_rows
 from epimeter.readers.forecast import Choice
 
 MAPS = (
@@ -47,7 +47,7 @@ def fit(file: str, name: str, folds: int, seed: int, output: str, choice: Choice
     from epimeter.recalibration import Recalibrator
     from epimeter.views import view
 
-    spare(output, file)
+    refuse_overwriting(output, file)
     in_a_folder(output)
     table = read(file, columns=choice, format=format)
     with placed(table):
@@ -81,7 +81,7 @@ def apply(map: str, file: str, output: str, edited: bool, choice: Choice, format
     from epimeter.recalibration.rows import applied
 
     row_suffix(output)
-    spare(output, map, file)
+    refuse_overwriting(output, map, file)
     in_a_folder(output)
     rows, same = applied(load(map, edited=edited), file, choice, format)
     if same:
@@ -121,7 +121,7 @@ def compare(
     from epimeter.views import view
 
     form = asked_form(output, as_json, without=("png", "svg"))
-    spare(output, file)
+    refuse_overwriting(output, file)
     table = read(file, columns=choice, format=format)
     refuse_weights(table, "recalibrate compare")
     with placed(table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.requirements import judge, parsed
 
 
@@ -31,7 +31,7 @@ def report(
     from epimeter.sources.sums import sums_files
     from epimeter.summary_files import merged_files
 
-    spare(output, *files)
+    refuse_overwriting(output, *files)
     form = asked_form(output, as_json)
     wanted = [parsed(requirement) for requirement in requirements]
     ledger = sums_files(files) if from_sums else merged_files(matching(files))

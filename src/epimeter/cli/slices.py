@@ -10,7 +10,7 @@ import numpy as np
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.measured import placed
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.readers.forecast import Choice
 
 MANY_WORDS = 1000
@@ -52,7 +52,7 @@ def slices(
     from epimeter.report.segments import crossed, worst
 
     form = asked_form(output, as_json, without=("png", "svg"))
-    spare(output, file)
+    refuse_overwriting(output, file)
     residual, columns, notes, source = _read(file, choice, format, by)
     facts: dict[str, Any] = {"alpha": alpha, "notes": notes, "source": source}
     found = crossed(residual, columns, **facts) if by else worst(residual, columns, least=least, depth=depth, **facts)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from epimeter.cli.columns import column_options
-from epimeter.cli.outputs import spare
+from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.progress import Progress
 from epimeter.cli.settings import choices_of
 from epimeter.cli.trusted import moment_of
@@ -63,7 +63,7 @@ def summarise(
     from epimeter.report.scan import summarised
     from epimeter.summary_files import to_file
 
-    spare(output, *files)
+    refuse_overwriting(output, *files)
     if assume_utc and not evidence:
         raise click.UsageError("--assume-utc goes with --evidence: without it no time is read")
     if evidence and skip_damaged:

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
-from epimeter.cli.outputs import asked_form, spare, write
+from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
 from epimeter.readers.forecast import Choice
 
@@ -73,7 +73,7 @@ def test(
     from epimeter.inference import calibration_tests, drawn_null, safe_calibration_test, tolerance_test
     from epimeter.inference.critical import LAWS
 
-    spare(output, file)
+    refuse_overwriting(output, file)
     form = asked_form(output, as_json, without=("png", "svg"))
     if figure is not None:
         from epimeter.draw.saving import format_of, require_matplotlib

@@ -22,7 +22,10 @@ from epimeter.draw.cost import BrierCurve, brier, brier_curve
 from epimeter.draw.curve import Curve
 from epimeter.draw.display import ReliabilityDisplay
 from epimeter.draw.grouped import GroupingCurve, grouping, grouping_curve
-from epimeter.draw.kept import (
+from epimeter.draw.kernel import SmoothCurve, smooth, smooth_curve
+from epimeter.draw.places import DetectionMap, detection_map, detections
+from epimeter.draw.recalibrated import RecalibrationCurve, recalibration, recalibration_curve
+from epimeter.draw.risk_coverage import (
     AccuracyCurve,
     RiskCurve,
     accuracy_coverage,
@@ -30,9 +33,6 @@ from epimeter.draw.kept import (
     risk_coverage,
     risk_coverage_curve,
 )
-from epimeter.draw.kernel import SmoothCurve, smooth, smooth_curve
-from epimeter.draw.places import DetectionMap, detection_map, detections
-from epimeter.draw.recalibrated import RecalibrationCurve, recalibration, recalibration_curve
 from epimeter.draw.saving import rendered, save
 from epimeter.draw.shares import HistogramCurve, histogram, histogram_curve
 from epimeter.draw.steps import IsotonicCurve, isotonic_curve

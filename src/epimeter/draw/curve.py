@@ -133,7 +133,7 @@ def outcome(given: View) -> str:
     return "share with outcome 1" if given.kind == "event" else "share that was right"
 
 
-def said(given: View) -> str:
+def confidence_axis(given: View) -> str:
     """What was said, for the axis of confidences."""
     return {
         "event": "stated probability of outcome 1",
@@ -154,7 +154,7 @@ def histogram_of(given: View, cells: int = CELLS) -> dict[str, Any]:
     return {
         "cell_edges": np.arange(cells + 1) / cells,
         "cell_rows": rows.astype(np.float64),
-        "said": said(given),
+        "said": confidence_axis(given),
         "outcome": outcome(given),
         "weighted": given.weight is not None,
     }

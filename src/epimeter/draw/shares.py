@@ -22,7 +22,7 @@ from epimeter.draw.canvas import (
     stage,
     summed,
 )
-from epimeter.draw.curve import Count, Curve, Floats, curve, outcome, reading, said
+from epimeter.draw.curve import Count, Curve, Floats, confidence_axis, curve, outcome, reading
 from epimeter.draw.overlay import figure
 from epimeter.metrics.point.totals import eo_ratio
 from epimeter.summaries import Bins
@@ -71,7 +71,7 @@ def histogram_curve(view: View, *, bins: Count = 20) -> HistogramCurve:
         failed=np.maximum(totals.size - came, 0.0),
         mean_confidence=expected / float(totals.n),
         base_rate=seen / float(totals.n),
-        said=said(view),
+        said=confidence_axis(view),
         outcome="right" if isinstance(view, Multiclass) else outcome(view),
         weighted=view.weight is not None,
     )

@@ -172,9 +172,9 @@ def simplex(
         share = step / curve.side
         ends = np.array([[share, 1 - share, 0], [share, 0, 1 - share]])
         for turn in range(3):
-            axes.plot(*flat(np.roll(ends, turn, axis=1)).T, color=FAINT, linewidth=0.6, zorder=1)
-    axes.plot(*flat(np.eye(3)[[0, 1, 2, 0]]).T, color=SOFT, linewidth=1.0, zorder=1.5)
-    for corner, name, low in zip(flat(np.eye(3)), names, (True, True, False), strict=True):
+            axes.plot(*projected(np.roll(ends, turn, axis=1)).T, color=FAINT, linewidth=0.6, zorder=1)
+    axes.plot(*projected(np.eye(3)[[0, 1, 2, 0]]).T, color=SOFT, linewidth=1.0, zorder=1.5)
+    for corner, name, low in zip(projected(np.eye(3)), names, (True, True, False), strict=True):
         axes.annotate(
             name,
             corner,
@@ -185,7 +185,7 @@ def simplex(
             va="top" if low else "bottom",
             ha="center",
         )
-    begin, end = flat(curve.predicted), flat(curve.observed)
+    begin, end = projected(curve.predicted), projected(curve.observed)
     axes.scatter(
         begin[:, 0],
         begin[:, 1],
@@ -223,7 +223,7 @@ def _ticks(axes: Axes, names: Sequence[str]) -> None:
             point[start], point[end] = 1 - share, share
             axes.annotate(
                 f"{share:g}",
-                tuple(flat(point)),
+                tuple(projected(point)),
                 (right, up),
                 textcoords="offset points",
                 size=SMALL - 0.5,
@@ -235,7 +235,7 @@ def _ticks(axes: Axes, names: Sequence[str]) -> None:
         middle[start] = middle[end] = 0.5
         axes.annotate(
             f"probability of {names[end]} →" if start == 0 else f"← probability of {names[end]}",
-            tuple(flat(middle)),
+            tuple(projected(middle)),
             (2.2 * right, 2.2 * up + (4 if start else 0)),
             textcoords="offset points",
             size=SMALL,
@@ -246,6 +246,6 @@ def _ticks(axes: Axes, names: Sequence[str]) -> None:
         )
 
 
-def flat(points: Floats) -> Floats:
+def projected(points: Floats) -> Floats:
     """Points of the simplex on paper: class 0 left, class 1 right, class 2 on top."""
     return np.asarray(points @ np.array([[0.0, 0.0], [1.0, 0.0], [0.5, HEIGHT]]))

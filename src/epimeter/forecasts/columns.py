@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.doubts import check_finite, column, numbers, refuse, refuse_different_indexes
+from epimeter.checks import check_finite, column, numbers, refuse, refuse_different_indexes
 from epimeter.errors import InputError
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
 from epimeter.forecasts.row import LARGEST, Floats, Forecast, refuse_huge

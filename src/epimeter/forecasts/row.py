@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.doubts import refuse
+from epimeter.checks import refuse
 from epimeter.errors import UndefinedMetricError
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.doubts import check_finite, numbers
+from epimeter.checks import check_finite, numbers
 from epimeter.errors import InputError
 from epimeter.forecasts.row import Floats, Forecast, refuse_huge
 

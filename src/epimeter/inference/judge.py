@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.checks import check_probabilities, numbers
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document, Grid, Paragraph, Section
-from epimeter.doubts import check_probabilities, numbers
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.spread import student, wilson
 from epimeter.results import Interval, cell_text

@@ -42,7 +42,7 @@ class _Ranked:
         )
 
     @cached_property
-    def kept(self) -> Floats:
+    def coverage(self) -> Floats:
         """Share of the answers at a level or above it."""
         return np.asarray(np.cumsum(self.size[::-1])[::-1])
 
@@ -50,7 +50,7 @@ class _Ranked:
     def risk(self) -> Floats:
         """Share of wrong answers among them."""
         wrong = np.cumsum((self.size - self.right)[::-1])[::-1]
-        return np.asarray(np.divide(wrong, self.kept, out=np.zeros_like(wrong), where=self.kept > 0))
+        return np.asarray(np.divide(wrong, self.coverage, out=np.zeros_like(wrong), where=self.coverage > 0))
 
     @property
     def error(self) -> float:
@@ -78,7 +78,7 @@ def _auroc(ranked: _Ranked, _: float) -> Floats | None:
 def _aurc(ranked: _Ranked, value: float) -> Floats:
     """As a threshold the answer gives its own risk; as one kept it moves the risk at every threshold below it."""
     area = float(np.sum(ranked.size * ranked.risk))
-    share = np.divide(ranked.size, ranked.kept, out=np.zeros_like(ranked.size), where=ranked.kept > 0)
+    share = np.divide(ranked.size, ranked.coverage, out=np.zeros_like(ranked.size), where=ranked.coverage > 0)
     gain, loss = np.cumsum(share), np.cumsum(share * ranked.risk)
     return np.asarray(ranked.risk[ranked.level] - area + (1.0 - ranked.true) * gain[ranked.level] - loss[ranked.level])
 

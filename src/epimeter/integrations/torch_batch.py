@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from epimeter.doubts import row_sum_tolerance
+from epimeter.checks import row_sum_tolerance
 from epimeter.errors import InputError
 from epimeter.kinds import Kind
 

@@ -74,7 +74,7 @@ class Tally:
         if plain and batch.true.dtype == np.uint8 and batch.prob.dtype in (np.float64, np.float32):
             # The loops check such rows themselves.
             rows: View = Binary(batch.true, batch.prob, states=self.states)
-            if not self._add_looped(rows, rows.event, batch.slices):
+            if not self._add_by_loop(rows, rows.event, batch.slices):
                 batch.view()  # says which row is at fault, and where
                 raise InputError(f"outcomes must be 0 or 1 and confidences probabilities ({batch.source})")
         else:
@@ -87,7 +87,7 @@ class Tally:
         """Add rows that have been checked; `event` is how they are read where one number a row is asked for."""
         self.n_classes = rows.n_classes
         if rows.weight is None:
-            if not self._add_looped(rows, event, slices):
+            if not self._add_by_loop(rows, event, slices):
                 raise ValueError("a view that is not sound")
             return
         for number, part in self._parts(rows, slices):
@@ -112,7 +112,7 @@ class Tally:
             return self.plan.kind != "event"
         return recipe.reading == "given" and not self.plan.matrix
 
-    def _add_looped(self, rows: View, event: Binary, slices: Slices) -> bool:
+    def _add_by_loop(self, rows: View, event: Binary, slices: Slices) -> bool:
         """Add rows without weights; False when a row is not sound: then no total is right."""
         loops = self._loops()
         step = CHUNK

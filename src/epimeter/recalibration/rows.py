@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.doubts import check_probabilities, check_row_sums
+from epimeter.checks import check_probabilities, check_row_sums
 from epimeter.errors import InputError
 from epimeter.readers import Choice, read, verbatim
 from epimeter.readers.block import Block

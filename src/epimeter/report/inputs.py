@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.doubts import as_array, check_finite, numbers, refuse_different_indexes
+from epimeter.checks import as_array, check_finite, numbers, refuse_different_indexes
 from epimeter.errors import InputError
 from epimeter.readers import Choice, read
 

@@ -20,7 +20,7 @@ from epimeter.results import Result
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.means import Mean
 from epimeter.summaries.recipe import Recipe
-from epimeter.summaries.rows import Keeps, Kept
+from epimeter.summaries.rows import RowRecipe, SharedRows
 from epimeter.views import View
 
 
@@ -58,9 +58,9 @@ def measured(
 def _kept(recipe: Recipe, rows: View | None, finished: dict[Recipe, Any]) -> Any:
     """The rows as a recipe keeps them; those that keep and read them alike share them, and their order."""
     assert rows is not None
-    if not isinstance(recipe, Keeps):
+    if not isinstance(recipe, RowRecipe):
         return recipe.summarise(rows.read_as(recipe.reading))
-    alike = Kept(recipe.reading)
+    alike = SharedRows(recipe.reading)
     if alike not in finished:
         finished[alike] = recipe.summarise(rows.read_as(recipe.reading))
     return finished[alike]

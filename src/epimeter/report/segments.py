@@ -77,7 +77,7 @@ class Segments(Held):
         self.adjust, self.homogeneity, self.notes, self.source = adjust, homogeneity, tuple(notes), source
 
     @property
-    def found(self) -> tuple[Segment, ...]:
+    def significant(self) -> tuple[Segment, ...]:
         """Segments whose gap is no chance."""
         return tuple(segment for segment in self.segments if segment.adjusted <= self.alpha)
 
@@ -85,13 +85,13 @@ class Segments(Held):
     def sentence(self) -> str:
         """What was found, in words."""
         kind = "slices" if self.homogeneity is not None else "segments"
-        if not self.found:
+        if not self.significant:
             return f"None of {self.looked_at:,} {kind} has a gap that chance would not make."
-        worst = max(self.found, key=lambda segment: abs(segment.gap))
+        worst = max(self.significant, key=lambda segment: abs(segment.gap))
         way = "too much" if worst.gap > 0 else "too little"
         return (
-            f"{len(self.found):,} of {self.looked_at:,} {kind} have a gap that chance would not make; the largest is {worst.name}: "
-            f"{100 * abs(worst.gap):.1f} points {way} on {worst.n_rows:,} rows."
+            f"{len(self.significant):,} of {self.looked_at:,} {kind} have a gap that chance would not make; "
+            f"the largest is {worst.name}: {100 * abs(worst.gap):.1f} points {way} on {worst.n_rows:,} rows."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Segments(Held):
             )
             for segment in (self.total, *shown)
         )
-        tones: tuple[Tone, ...] = ("plain", *("bad" if segment in self.found else "plain" for segment in shown))
+        tones: tuple[Tone, ...] = ("plain", *("bad" if segment in self.significant else "plain" for segment in shown))
         columns = ("segment", "rows", "gap in points", "95 % interval", f"p after {self.adjust}")
         blocks: list[Block] = [
             Paragraph(self.sentence),

@@ -14,7 +14,7 @@
 | json_rows     | JSON documents and NDJSON into columns; no key twice                           |
 | arrow_tables  | Arrow streams and Parquet into columns                                         |
 | columns       | columns of predictions, doubted once                                           |
-| kept_rows     | columns kept for a job or a certificate                                        |
+| retained_rows | columns kept for a job or a certificate                                        |
 | sums          | summaries as bodies: records that stay where they are                          |
 | evaluated     | an evaluation in the words of the API                                          |
 | acceptance    | an evaluation accepted: quota, attempt, result and audit entry in one commit   |
@@ -33,7 +33,7 @@
 | workers       | threads that do jobs, make signals, deliver webhooks                           |
 | signal        | the global signal: committed at T, open to all an hour later                   |
 | webhooks      | Standard Webhooks, never into a private network                                |
-| ledger        | the keys and logs of `trust`, opened once                                      |
+| issuer_folder | the keys and logs of `trust`, opened once                                      |
 | gauges        | numbers for Prometheus                                                         |
 | client        | the service seen from outside: `epimeter.Client`                               |
 | api/          | one module an area, one function an endpoint                                   |

@@ -21,7 +21,7 @@ from epimeter.service.bodies import Body, encoded
 from epimeter.service.children import Children
 from epimeter.service.errands import Assessed, Measured, MeasureRows
 from epimeter.service.evaluated import answer_of, unmeasured
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, Facts
 from epimeter.standards.evaluated import StandardsEvaluation
@@ -39,7 +39,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def accept(
-    db: Connection, ledger: Ledger, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
+    db: Connection, ledger: IssuerFolder, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
 ) -> tuple[str, Evaluation]:
     """Write an evaluation that is measured; its rows only where they can be needed again."""
     made = _in_its_history(db, ledger, order.organization, facts, found)
@@ -101,7 +101,7 @@ def queue(db: Connection, order: Order, facts: Facts, rows: Body, at: int) -> tu
     return number, answer
 
 
-def work(store: Store, ledger: Ledger, job: Any, worker: str, children: Children, seconds: float) -> None:
+def work(store: Store, ledger: IssuerFolder, job: Any, worker: str, children: Children, seconds: float) -> None:
     """Measure a queued evaluation and write its result, if the job is still this worker's."""
     organization, number = job["organization"], job["subject"]
     with store.reading() as db:
@@ -117,7 +117,7 @@ def work(store: Store, ledger: Ledger, job: Any, worker: str, children: Children
     try:
         errand = MeasureRows(facts=facts, at=row["created_at"])
         with store.reading() as db:
-            found = children.do(errand, Measured, evaluations.kept_rows(db, number), seconds=seconds).found
+            found = children.do(errand, Measured, evaluations.retained_rows(db, number), seconds=seconds).found
         with store.reading() as db:
             made = _in_its_history(db, ledger, organization, facts, found)
     except (EpimeterError, Problem) as refusal:
@@ -209,7 +209,7 @@ def _similar(db: Connection, organization: str, facts: Facts) -> tuple[str, ...]
 
 
 def _in_its_history(
-    db: Connection, ledger: Ledger, organization: str, facts: Facts, found: Assessed
+    db: Connection, ledger: IssuerFolder, organization: str, facts: Facts, found: Assessed
 ) -> StandardsEvaluation:
     """The evaluation beside what is known of its system: the last evaluation, and certificates on the same data.
 

@@ -38,7 +38,7 @@ from epimeter.service.api import (
 from epimeter.service.api.catalogue import Readiness
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
 from epimeter.service.published import Memory
 from epimeter.service.rates import window
@@ -58,7 +58,7 @@ log = logging.getLogger("epimeter.service")
 
 
 def create_app(
-    settings: Settings, secrets: Secrets, store: Store, ledger: Ledger, children: Children, memory: Memory
+    settings: Settings, secrets: Secrets, store: Store, ledger: IssuerFolder, children: Children, memory: Memory
 ) -> FastAPI:
     """The service over an opened store and an opened ledger."""
     gauges = Gauges()

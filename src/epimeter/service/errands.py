@@ -21,9 +21,9 @@ from epimeter.service.bodies import Body, encoded, unpacked
 from epimeter.service.columns import Columns, to_records, to_table
 from epimeter.service.comparing import compared
 from epimeter.service.dropped_files import looked_at
-from epimeter.service.kept_rows import pack, unpacked_columns
 from epimeter.service.predictions import NDJSON, read
 from epimeter.service.problems import Problem, as_problem
+from epimeter.service.retained_rows import pack, unpacked_columns
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import MIB, Settings
 from epimeter.service.sums import SUMMARY, holds_summary, ledger_in, report_of, sums_after_standards

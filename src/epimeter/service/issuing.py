@@ -21,7 +21,7 @@ from epimeter.service import renewing, webhooks
 from epimeter.service.access import Caller
 from epimeter.service.errands import AssessRows, Judged
 from epimeter.service.heart import Heart
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
@@ -79,7 +79,7 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
     return _noted(state.store, state.ledger, row, caller.key_id, data), data, True
 
 
-def finish_left(store: Store, ledger: Ledger, patience: int) -> None:
+def finish_left(store: Store, ledger: IssuerFolder, patience: int) -> None:
     """Note certificates whose process died between issuing and noting, though nobody asks for them again; else end the claim."""
     with store.reading() as db:
         claims = registry.left(db, now(), patience)
@@ -155,7 +155,7 @@ def _certified(
     )
     errand = AssessRows(source=row["id"], domain=facts.domain, at=now())
     with state.store.reading() as db:
-        rows = evaluations.kept_rows(db, row["id"])
+        rows = evaluations.retained_rows(db, row["id"])
         found = state.children.do(errand, Judged, rows, seconds=state.settings.job_time).found
         attempt = evaluations.attempts(db, caller.organization, facts.model_id)
     held.confirm()
@@ -171,7 +171,7 @@ def _certified(
     return data
 
 
-def _noted(store: Store, ledger: Ledger, row: Any, actor: str, data: bytes) -> str:
+def _noted(store: Store, ledger: IssuerFolder, row: Any, actor: str, data: bytes) -> str:
     head, number, organization = load_canonical(data)["certificate"], row["id"], row["organization"]
     id: str = head["id"]
     with store.writing(durable=True) as db:

@@ -34,6 +34,6 @@ def passport_of(state: Any, row: Any, organization: str, accept: str) -> Respons
     )
     with state.store.reading() as db:
         made = state.children.do(
-            errand, Document, evaluations.kept_rows(db, row["id"]), seconds=state.settings.job_time
+            errand, Document, evaluations.retained_rows(db, row["id"]), seconds=state.settings.job_time
         )
     return Response(made.data, media_type=form)

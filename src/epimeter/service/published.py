@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from epimeter.errors import LogError
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.settings import Settings, SettingsError
 from epimeter.store import Store, journal
 from epimeter.trust.checkpoint import Checkpoint
@@ -45,7 +45,7 @@ def place(settings: Settings) -> Path:
     return Path(settings.published) if settings.published else folder.with_name(f"{folder.name}.published.json")
 
 
-def now_shown(ledger: Ledger, store: Store) -> Published:
+def now_shown(ledger: IssuerFolder, store: Store) -> Published:
     """What is published at this moment."""
     point = Checkpoint.from_text(ledger.registry.log.checkpoint().text)
     with store.reading() as db:
@@ -97,7 +97,7 @@ class Memory:
             raise
         self._written = shown
 
-    def refuse_older(self, shown: Published, ledger: Ledger) -> None:
+    def refuse_older(self, shown: Published, ledger: IssuerFolder) -> None:
         """Refuse to go on from a state that is older than what the world has seen, or another."""
         before = self.read()
         if before is None:

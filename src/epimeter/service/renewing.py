@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from epimeter.service import webhooks
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.schemas import CertificateState, Evaluation, Facts
 from epimeter.store import Store, evaluations, facts, jobs, journal, registry
 from epimeter.store.moments import moment, now
@@ -30,7 +30,7 @@ def plan(db: Connection, organization: str, system_id: str, evaluation: str, at:
         jobs.add(db, organization=organization, kind=KIND, subject=evaluation, at=at)
 
 
-def work(store: Store, ledger: Ledger, job: Any, worker: str) -> None:
+def work(store: Store, ledger: IssuerFolder, job: Any, worker: str) -> None:
     """Weigh the evaluation of a job."""
     organization, number = job["organization"], job["subject"]
     with store.reading() as db:
@@ -46,7 +46,7 @@ def work(store: Store, ledger: Ledger, job: Any, worker: str) -> None:
             tell(db, ledger, organization, outcome)
 
 
-def log_attempts(store: Store, ledger: Ledger, certificate: Any, row: Any) -> None:
+def log_attempts(store: Store, ledger: IssuerFolder, certificate: Any, row: Any) -> None:
     """Enter the evaluations of the system that the log does not know yet as attempts, this one among them."""
     with store.reading() as db:
         open_ = evaluations.unlogged(db, row["organization"], row["system_id"], "")
@@ -55,7 +55,7 @@ def log_attempts(store: Store, ledger: Ledger, certificate: Any, row: Any) -> No
         evaluations.logged(db, [one["id"] for one in open_])
 
 
-def tell(db: Connection, ledger: Ledger, organization: str, outcome: Renewal) -> None:
+def tell(db: Connection, ledger: IssuerFolder, organization: str, outcome: Renewal) -> None:
     """The audit entry and the webhooks of what became of a certificate."""
     assert outcome.certificate is not None
     state = state_of(ledger, outcome.certificate)
@@ -71,7 +71,7 @@ def tell(db: Connection, ledger: Ledger, organization: str, outcome: Renewal) ->
     webhooks.emit(db, organization, "certificate.status", state)
 
 
-def tell_overdue(store: Store, ledger: Ledger) -> None:
+def tell_overdue(store: Store, ledger: IssuerFolder) -> None:
     """The same for certificates that the schedule suspended, each once.
 
     How far was told is kept in the commit of the telling, so that a process that died after it suspended leaves nobody untold.
@@ -95,7 +95,7 @@ def tell_overdue(store: Store, ledger: Ledger) -> None:
                 tell(db, ledger, row["organization"], outcome)
 
 
-def state_of(ledger: Ledger, certificate: str) -> CertificateState:
+def state_of(ledger: IssuerFolder, certificate: str) -> CertificateState:
     """Where a certificate stands, as it is sent."""
     found = ledger.registry.standing(certificate, datetime.now(UTC), ledger.statuses())
     return CertificateState(

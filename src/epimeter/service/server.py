@@ -22,7 +22,7 @@ from fastapi import FastAPI
 from epimeter.service import errands, log_lines
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.children import Children
-from epimeter.service.ledger import Ledger, alone
+from epimeter.service.issuer_folder import IssuerFolder, alone
 from epimeter.service.published import Memory, now_shown, place
 from epimeter.service.secrets import digest, new_key
 from epimeter.service.settings import MIB, Secrets, Settings, SettingsError, prepare
@@ -56,7 +56,7 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pa
             if not store.postgres:
                 with store.writing() as db:
                     leases.lapse(db)
-            ledger = Ledger(
+            ledger = IssuerFolder(
                 settings.folder / "registry",
                 settings.address,
                 secrets.passphrase,
@@ -107,7 +107,7 @@ def _refuse_second(lock: Any, settings: Settings) -> None:
         raise SettingsError(f"another process serves {settings.folder}; several processes need --postgres") from None
 
 
-def _refuse_strangers(store: Store, ledger: Ledger, secrets: Secrets) -> None:
+def _refuse_strangers(store: Store, ledger: IssuerFolder, secrets: Secrets) -> None:
     """Refuse a database that belongs to another registry, or whose keys were stored under another pepper."""
     registry = hashlib.sha256(f"{ledger.registry.issuer} {ledger.registry.log.origin} ".encode())
     registry.update(ledger.registry.log.entry(0))
@@ -151,7 +151,7 @@ async def _serve(
     settings: Settings,
     secrets: Secrets,
     store: Store,
-    ledger: Ledger,
+    ledger: IssuerFolder,
     children: Children,
     memory: Memory,
     say: Say,

@@ -21,7 +21,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from epimeter.metrics import ers_ece
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.settings import Settings
 from epimeter.store import Store, evaluations, signals
 from epimeter.store.moments import SECOND, moment, now, written
@@ -116,7 +116,7 @@ def _one(row: Any) -> Sum:
     return Sum(totals, row["wrong"], row["wrong_unsure"], 1, {row["organization"]: row["sample_size"]})
 
 
-def make(store: Store, ledger: Ledger, day: Day, settings: Settings) -> bool:
+def make(store: Store, ledger: IssuerFolder, day: Day, settings: Settings) -> bool:
     """Make the signal of this slot of time, if nobody has; True when one was made."""
     at = now()
     slot = int(at / SECOND // settings.signal_period)
@@ -145,14 +145,14 @@ def make(store: Store, ledger: Ledger, day: Day, settings: Settings) -> bool:
     return True
 
 
-def commit(store: Store, ledger: Ledger, id: str, at: int, digest: str) -> None:
+def commit(store: Store, ledger: IssuerFolder, id: str, at: int, digest: str) -> None:
     """Put the digest into the log; only then is the signal shown to anybody."""
     index = ledger.commit([log_entry("signal.committed", id, to_moment(moment(at)), digest=digest)])
     with store.writing() as db:
         signals.committed(db, id, index)
 
 
-def finish(store: Store, ledger: Ledger, patience: int = 60 * SECOND) -> None:
+def finish(store: Store, ledger: IssuerFolder, patience: int = 60 * SECOND) -> None:
     """Commit signals whose process died between making and committing."""
     with store.reading() as db:
         rows = signals.uncommitted(db, now() - patience)

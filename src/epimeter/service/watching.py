@@ -21,8 +21,8 @@ from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
 from epimeter.service.columns import Columns, words
 from epimeter.service.gauges import Gauges
-from epimeter.service.kept_rows import packed
-from epimeter.service.ledger import Ledger
+from epimeter.service.issuer_folder import IssuerFolder
+from epimeter.service.retained_rows import packed
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import Settings
 from epimeter.store import Store, collecting, journal, registry
@@ -37,7 +37,7 @@ DAYS = 7
 log = logging.getLogger("epimeter.service")
 
 
-def look_round(store: Store, ledger: Ledger, settings: Settings, gauges: Gauges) -> bool:
+def look_round(store: Store, ledger: IssuerFolder, settings: Settings, gauges: Gauges) -> bool:
     """Look at some of the systems that are due; True when there may be more."""
     with store.reading() as db:
         due = collecting.due(db, now() - AT_LEAST, ROUND)
@@ -147,7 +147,7 @@ def numbers(seen: Look) -> dict[str, float]:
     return made
 
 
-def certified(store: Store, ledger: Ledger, row: Any) -> dict[str, float]:
+def certified(store: Store, ledger: IssuerFolder, row: Any) -> dict[str, float]:
     """Level of the system's newest certificate, 0 unless it is valid, and the days until its next evaluation is due."""
     with store.reading() as db:
         newest = registry.newest_of(db, row["organization"], row["name"])

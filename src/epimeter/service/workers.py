@@ -22,7 +22,7 @@ from epimeter.service.access import Uses
 from epimeter.service.children import Children
 from epimeter.service.gauges import Gauges
 from epimeter.service.heart import Heart
-from epimeter.service.ledger import ROUND, Ledger
+from epimeter.service.issuer_folder import ROUND, IssuerFolder
 from epimeter.service.otlp import Exporter
 from epimeter.service.problems import Problem
 from epimeter.service.published import Memory, now_shown
@@ -46,7 +46,7 @@ class Crew:
         settings: Settings,
         secrets: Secrets,
         store: Store,
-        ledger: Ledger,
+        ledger: IssuerFolder,
         children: Children,
         memory: Memory,
         gauges: Gauges,

@@ -37,7 +37,7 @@ def of_data(records: RecordFacts, day: str) -> tuple[str, ...]:
     return tuple(said)
 
 
-def found(
+def cautions_of(
     records: RecordFacts,
     check: DatasetCheck,
     ers: ErsEvaluation | None,

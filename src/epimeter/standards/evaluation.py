@@ -210,7 +210,7 @@ def evaluate_standards(
         ),
         due=due,
         cautions=(
-            *cautions.found(records, check, found, onto, undefined, ratio, chosen),
+            *cautions.cautions_of(records, check, found, onto, undefined, ratio, chosen),
             *(f"no level is claimed: {reason}" for reason in unclaimed.values()),
             *cautions.of_data(records, day),
         ),

@@ -103,7 +103,7 @@ def evaluate_totals(
         next_evaluation=schedule.next_evaluation(day, ers_level=found.level_index, onto_domain=None),
         due=(),
         cautions=(
-            *cautions.found(totals, check, found),
+            *cautions.cautions_of(totals, check, found),
             *(f"no level is claimed: {reason}" for reason in unclaimed.values()),
             *cautions.of_data(totals, day),
             SUMS_ONLY,

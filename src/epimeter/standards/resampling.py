@@ -161,7 +161,7 @@ class Tables:
         return np.asarray(self.count[:, :, 8:].sum(axis=2))
 
     @property
-    def said(self) -> Floats:
+    def stated(self) -> Floats:
         return np.asarray(self.prob.sum(axis=2))
 
 
@@ -214,8 +214,8 @@ def _metrics(records: Sorted, ers: Tables, onto: Tables, plan: AssessmentPlan) -
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong, unknown = ers.rows(right=False), onto.rows(unknown=True) + records.silent_unknown.sum()
         recall = np.where(wrong > 0, 100 * ers.rows(right=False, low=True) / wrong, 100.0)
-        ers_ece, _ = _errors(ers.size, ers.right, ers.said)
-        sums = onto.size, onto.right, onto.said
+        ers_ece, _ = _errors(ers.size, ers.right, ers.stated)
+        sums = onto.size, onto.right, onto.stated
         joined = [_joined_errors(*(column[r] for column in sums)) for r in range(len(onto.count))]
         ece, mce = np.array(joined).T if plan.strategy == "adaptive" else _errors(*sums)
         silent = (records.silent_unknown & records.silent_flagged).sum()

@@ -166,7 +166,7 @@ def keep_rows(db: Connection, evaluation: str, file: BinaryIO) -> None:
         db.execute(insert(rows).values(evaluation=evaluation, part=part, data=piece))
 
 
-def kept_rows(db: Connection, evaluation: str) -> Iterator[bytes]:
+def retained_rows(db: Connection, evaluation: str) -> Iterator[bytes]:
     """The rows that were kept, part by part; none when none were."""
     query = select(rows.c.data).where(rows.c.evaluation == evaluation).order_by(rows.c.part)
     for (data,) in db.execute(query, execution_options={"yield_per": 1}):

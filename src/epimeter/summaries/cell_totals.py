@@ -73,14 +73,14 @@ class CellTotals:
         return self.count[:, 1]
 
     @cached_property
-    def said(self) -> Fixed:
+    def stated(self) -> Fixed:
         """Sum of the confidences of each cell."""
         return self.prob.sum(axis=1)
 
     @cached_property
     def residual(self) -> Fixed:
         """Sum of y - c of each cell, exact."""
-        return Fixed.of_counts(self.true) - self.said
+        return Fixed.of_counts(self.true) - self.stated
 
     @cached_property
     def filled(self) -> NDArray[np.intp]:

@@ -48,7 +48,7 @@ class KeptRows:
         return OrderedRows(*unpacked(sorted_keys(view.prob, view.true, view.weight)))
 
 
-class Keeps(Recipe):
+class RowRecipe(Recipe):
     """A recipe that keeps the rows to the end."""
 
     streams = False
@@ -58,7 +58,7 @@ class Keeps(Recipe):
 
 
 @dataclass(frozen=True)
-class Kept(Keeps):
+class SharedRows(RowRecipe):
     """The rows as they are kept, for all recipes that read them alike: what is made of them is made once."""
 
     how: Reading = "given"
@@ -69,7 +69,7 @@ class Kept(Keeps):
 
 
 @dataclass(frozen=True)
-class Rows(Keeps):
+class Rows(RowRecipe):
     """The rows in their order, as given; the metric reads the view itself."""
 
     how: Reading = "given"
@@ -139,7 +139,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Ordered(Keeps):
+class Ordered(RowRecipe):
     """Rows sorted by confidence, then outcome."""
 
     reading: ClassVar[Reading] = "event"
@@ -182,7 +182,7 @@ class BinnedRows:
 
 
 @dataclass(frozen=True)
-class Binning(Keeps):
+class Binning(RowRecipe):
     """Rows with their bins, for metrics that look at each row inside its bin.
 
     Parameters

@@ -120,7 +120,7 @@ def check_reference(body: Mapping[str, Any], entry: bytes) -> None:
         )
 
 
-def kept(
+def deviations(
     document: Mapping[str, Any], subject: Mapping[str, Any], level: str, records: int, dataset: str | None = None
 ) -> tuple[str, ...]:
     """What of a registration was not kept by an evaluation, one sentence each."""

@@ -38,7 +38,7 @@ from epimeter.trust.log import Log
 from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
 from epimeter.trust.registration import (
     RegisteredPlan,
-    kept,
+    deviations,
     reference,
     registered_entry,
     registration,
@@ -169,7 +169,7 @@ class Registry:
         obstacles, cautions = list(found.obstacles), list[str]()
         if promise is not None:
             facts = (found.level, found.sample_size, found.dataset_digest)
-            obstacles += kept(promise[1], subject.to_json(), *facts)
+            obstacles += deviations(promise[1], subject.to_json(), *facts)
         public: dict[str, Any] = {} if promise is None else {"registration": promise[0]}
         attempts: list[int] = []
 

@@ -14,7 +14,7 @@ from epimeter.documents.html import sections
 from epimeter.documents.sections import Document as Pages
 from epimeter.documents.sections import Grid, Picture, Section
 from epimeter.report.svg import Board
-from epimeter.service.api.evaluations import found
+from epimeter.service.api.evaluations import own_evaluation
 from epimeter.service.bodies import Body
 from epimeter.service.errands import CompareRows, Document
 from epimeter.service.evaluated import shown
@@ -67,7 +67,7 @@ def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
         return facts
     sides, bins = [], []
     for name in (a, b):
-        row = found(request, caller, name)
+        row = own_evaluation(request, caller, name)
         if row["report"] is None:
             raise Problem("conflict", f"the evaluation {name} is {row['status']}; it has nothing to compare")
         told = msgspec.to_builtins(shown(row))
@@ -96,10 +96,10 @@ def _name(row: Any) -> str:
 def _difference(state: Any, sides: list[Facts]) -> Facts:
     with closing(Body.on_disk(str(state.settings.folder))) as both:
         with state.store.reading() as db:
-            for piece in evaluations.kept_rows(db, sides[0]["id"]):
+            for piece in evaluations.retained_rows(db, sides[0]["id"]):
                 both.add(piece)
             first = both.size
-            for piece in evaluations.kept_rows(db, sides[1]["id"]):
+            for piece in evaluations.retained_rows(db, sides[1]["id"]):
                 both.add(piece)
         errand = CompareRows(first=first, names=(sides[0]["name"], sides[1]["name"]))
         done = state.children.do(errand, Document, both.pieces(), seconds=state.settings.request_time)

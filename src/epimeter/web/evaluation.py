@@ -59,7 +59,7 @@ def system_of(caller: Any, system_id: str) -> str:
 def evaluation(request: Request, evaluation_id: Id) -> Facts:
     """One evaluation: what it found, what stands in the way of a certificate, and its whole report."""
     caller, state = request.state.caller, request.app.state
-    row = api.found(request, caller, evaluation_id)
+    row = api.own_evaluation(request, caller, evaluation_id)
     facts: Facts = told(api.one(request, caller, evaluation_id))
     with state.store.reading() as db:
         issued = registry.behind(db, [evaluation_id])
@@ -97,7 +97,7 @@ def _shown(report: bytes) -> Facts:
 async def file(request: Request, evaluation_id: Id, name: Annotated[str, Path(max_length=40)]) -> Response:
     """The report or the passport as a file."""
     state, caller = request.app.state, request.state.caller
-    row = await to_thread.run_sync(api.found, request, caller, evaluation_id)
+    row = await to_thread.run_sync(api.own_evaluation, request, caller, evaluation_id)
     if name not in FILES:
         raise Problem("not-found", f"an evaluation has the files {', '.join(FILES)}")
     if row["report"] is None:

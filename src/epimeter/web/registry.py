@@ -92,7 +92,9 @@ def wanted(
 Search = Annotated[Wanted, Depends(wanted)]
 
 
-def found(state: Any, look: Wanted, *, limit: int = LINES, after: str | None = None) -> tuple[list[Facts], str | None]:
+def search_lines(
+    state: Any, look: Wanted, *, limit: int = LINES, after: str | None = None
+) -> tuple[list[Facts], str | None]:
     """The lines of a search, the newest first, and the cursor of the next page."""
     rows, next_ = _rows(state, look, limit, place(after))
     return lines(state.ledger, rows), next_
@@ -240,7 +242,7 @@ def sum_up(state: Any) -> dict[str, dict[str, int]]:
 @page(area, "/registry", "registry.html")
 def search(request: Request, look: Search, cursor: Cursor = None) -> Facts:
     """A page of the registry."""
-    items, next_ = found(request.app.state, look, after=cursor)
+    items, next_ = search_lines(request.app.state, look, after=cursor)
     return {
         "search": asdict(look),
         "choices": CHOICES,
@@ -262,7 +264,7 @@ def _sent(request: Request, data: bytes, media: str, next_: str | None, look: Wa
 @area.get("/registry.csv", dependencies=[Depends(anybody)])
 def as_csv(request: Request, look: Search, cursor: Cursor = None) -> Response:
     """The registry for a spreadsheet, 200 lines at a time."""
-    items, next_ = found(request.app.state, look, limit=MOST, after=cursor)
+    items, next_ = search_lines(request.app.state, look, limit=MOST, after=cursor)
     names = ["id", "organization", "system_id", "domain", "level", "assurance", "attempt", "status", "reason", "since"]
     names += ["issued_at", "expires_at", "next_evaluation"]
     sink = io.StringIO()
@@ -281,7 +283,7 @@ def _cell(value: Any) -> Any:
 @area.get("/registry.atom", dependencies=[Depends(anybody)])
 def as_feed(request: Request, look: Search) -> Response:
     """The newest certificates as a feed (RFC 4287)."""
-    items, _ = found(request.app.state, look, limit=50)
+    items, _ = search_lines(request.app.state, look, limit=50)
     issuer = request.app.state.ledger.registry.issuer.rstrip("/")
     updated = max((item["since"] for item in items), default="1970-01-01T00:00:00Z")
     here = f"{issuer}/registry.atom" + (f"?{look.query()}" if look.query() else "")
@@ -306,7 +308,7 @@ def as_feed(request: Request, look: Search) -> Response:
 @area.get("/registry.ics", dependencies=[Depends(anybody)])
 def as_calendar(request: Request, look: Search, cursor: Cursor = None) -> Response:
     """Due dates and ends as a calendar (RFC 5545), of certificates that are valid or suspended."""
-    items, next_ = found(request.app.state, look, limit=MOST, after=cursor)
+    items, next_ = search_lines(request.app.state, look, limit=MOST, after=cursor)
     dates = [
         Dates(
             certificate=item["id"],

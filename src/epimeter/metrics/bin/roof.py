@@ -36,7 +36,7 @@ class FittedError(Result):
 
 
 @dataclass(frozen=True)
-class Piece:
+class BinSums:
     """Sums over each bin: rows, outcomes, confidences, and both squared residuals."""
 
     size: Floats
@@ -54,7 +54,7 @@ class Column:
 
     prob: Floats
     true: Integers
-    said: Fixed
+    stated: Fixed
     tilted: Fixed
     plain: Fixed
 
@@ -75,11 +75,11 @@ class Column:
         groups = max(1, min(bins, len(self.prob)))
         return self.prob[mass_borders(len(self.prob), groups)[1:-1]]
 
-    def cut(self, edges: Floats) -> Piece:
+    def cut(self, edges: Floats) -> BinSums:
         """The sums of the bins between these edges."""
         at = np.concatenate([[0], np.searchsorted(self.prob, edges), [len(self.prob)]])
-        sums = ((run[at[1:]] - run[at[:-1]]).floats() for run in (self.said, self.tilted, self.plain))
-        return Piece(np.diff(at).astype(np.float64), np.diff(self.true[at]).astype(np.float64), *sums)
+        sums = ((run[at[1:]] - run[at[:-1]]).floats() for run in (self.stated, self.tilted, self.plain))
+        return BinSums(np.diff(at).astype(np.float64), np.diff(self.true[at]).astype(np.float64), *sums)
 
 
 def running_sums(values: Floats) -> Fixed:
@@ -87,7 +87,7 @@ def running_sums(values: Floats) -> Fixed:
     return Fixed(*fixed.split(np.concatenate([[0.0], values]))).cumulate()
 
 
-def lift(piece: Piece, slope: float) -> Floats:
+def lift(piece: BinSums, slope: float) -> Floats:
     """ȳ_b - s c̄_b: the map is this and s c; 0 in an empty bin."""
     return np.divide(piece.true - slope * piece.prob, piece.size, out=np.zeros_like(piece.size), where=piece.size > 0)
 

@@ -16,7 +16,7 @@ from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm, power_mean
 from epimeter.metrics.bin.staircase import Staircase, SweepCut
 from epimeter.results import Result
 from epimeter.summaries import BinTotals, Ordered, OrderedRows
-from epimeter.summaries.rows import Keeps, KeptRows
+from epimeter.summaries.rows import KeptRows, RowRecipe
 from epimeter.summaries.segments import ordered_bins
 from epimeter.uncertainty import GapNorm
 from epimeter.views import Binary, Multiclass, Reading
@@ -135,7 +135,7 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class SearchedBins(Keeps):
+class SearchedBins(RowRecipe):
     """Totals over as many bins as `bcs` finds.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.doubts import ROW_SUM_TOLERANCE
+from epimeter.checks import ROW_SUM_TOLERANCE
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import Above, AtLeast, Between
 from epimeter.results import Result

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.doubts import check_finite, numbers
+from epimeter.checks import check_finite, numbers
 from epimeter.errors import InputError
 from epimeter.results import Result
 from epimeter.summaries.rowwise import row_dot

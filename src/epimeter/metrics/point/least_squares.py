@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.doubts import check_finite, numbers
+from epimeter.checks import check_finite, numbers
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.summaries import Mean, MeanOf, Rows

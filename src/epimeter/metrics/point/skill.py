@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.doubts import check_finite, numbers, refuse
+from epimeter.checks import check_finite, numbers, refuse
 from epimeter.errors import InputError
 from epimeter.metrics.point.distance import row_absolute_errors
 from epimeter.metrics.point.likelihood import log_losses

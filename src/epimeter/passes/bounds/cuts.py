@@ -77,7 +77,7 @@ def gap_norm(cells: CellTotals, bins: int, norm: float) -> tuple[float, float]:
 
 def _cuts(cells: CellTotals, border: NDArray[np.intp]) -> Cuts:
     some = cells.filled
-    size, total, right = cells.size[some], cells.said[some].floats(), cells.count[some, 1]
+    size, total, right = cells.size[some], cells.stated[some].floats(), cells.count[some, 1]
     before = np.concatenate([[0], np.cumsum(size)])
     sums = np.concatenate([[0.0], cells.residual[some].cumulate().floats()])
     at = np.minimum(np.searchsorted(before, border, side="right") - 1, len(some) - 1)

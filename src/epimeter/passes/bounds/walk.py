@@ -39,7 +39,7 @@ def deviation(cells: CellTotals, whole_range: bool) -> tuple[CumulativeError, fl
         value, largest = high - low, highest - lowest
     else:
         value, largest = max(high, -low), max(highest, -lowest)
-    mean = cells.said[some].floats() / cells.size[some]
+    mean = cells.stated[some].floats() / cells.size[some]
     sigma = float(np.sqrt(np.sum(cells.size[some] * mean * (1 - mean)))) / n_rows
     statistic = ratio(value / n_rows, sigma)
     answer = CumulativeError(

@@ -224,7 +224,7 @@ def listing(
     return answer(page, headers=links("/v1/evaluations", {"limit": limit, "model_id": model_id}, next_))
 
 
-def found(request: Request, caller: Known, evaluation_id: str) -> Any:
+def own_evaluation(request: Request, caller: Known, evaluation_id: str) -> Any:
     """An evaluation of the caller's organisation; of another's nobody learns that it exists."""
     with request.app.state.store.reading() as db:
         row = evaluations.find(db, caller.organization, evaluation_id)
@@ -239,7 +239,7 @@ def found(request: Request, caller: Known, evaluation_id: str) -> Any:
     **documented(gives=Evaluation, scope="evaluations:read", problems=("not-found",)),
 )
 def one(request: Request, caller: Known, evaluation_id: str) -> Response:
-    row = found(request, caller, evaluation_id)
+    row = own_evaluation(request, caller, evaluation_id)
     with request.app.state.store.reading() as db:
         job = None if row["result"] is not None else jobs.of_subject(db, caller.organization, evaluation_id)
     return answer(shown(row, job))
@@ -256,7 +256,7 @@ def one(request: Request, caller: Known, evaluation_id: str) -> Response:
     ),
 )
 async def report(request: Request, caller: Known, evaluation_id: str) -> Response:
-    row = await to_thread.run_sync(found, request, caller, evaluation_id)
+    row = await to_thread.run_sync(own_evaluation, request, caller, evaluation_id)
     if row["report"] is None:
         raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
     form = chosen(request.headers.get("accept", "*/*"), (*FORMS, "application/pdf"))
@@ -283,5 +283,5 @@ async def _passport(request: Request, caller: Known, row: Any) -> Response:
     ),
 )
 async def passport(request: Request, caller: Known, evaluation_id: str) -> Response:
-    row = await to_thread.run_sync(found, request, caller, evaluation_id)
+    row = await to_thread.run_sync(own_evaluation, request, caller, evaluation_id)
     return await _passport(request, caller, row)

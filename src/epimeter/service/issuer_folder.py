@@ -26,7 +26,7 @@ from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import PublicKey, Signer
 from epimeter.trust.log import Log
-from epimeter.trust.registration import RegisteredPlan, kept
+from epimeter.trust.registration import RegisteredPlan, deviations
 from epimeter.trust.registry import Registry, Signers
 from epimeter.trust.renewal import renew
 from epimeter.trust.standing import Reevaluation, Renewal
@@ -38,7 +38,7 @@ ROUND = 500
 _Rings = tuple[tuple[int, int, int], ...]
 
 
-class Ledger:
+class IssuerFolder:
     """An issuer's folder in a running service.
 
     Parameters
@@ -259,7 +259,7 @@ class Ledger:
         missed: tuple[str, ...] = ()
         if registered is not None:
             promise = self.registry.registration(registered)[1]
-            missed = kept(promise, subject.to_json(), found.level, found.sample_size, found.dataset_digest)
+            missed = deviations(promise, subject.to_json(), found.level, found.sample_size, found.dataset_digest)
         if found.obstacles or missed:
             raise InputError(f"no certificate can be issued: {'; '.join((*found.obstacles, *missed))}")
         made = self.registry.certify(

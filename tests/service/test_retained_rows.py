@@ -7,10 +7,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from epimeter.service import kept_rows
+from epimeter.service import retained_rows
 from epimeter.service.columns import Columns
 
-N = kept_rows.BATCH * 2 + 17
+N = retained_rows.BATCH * 2 + 17
 RNG = np.random.default_rng(5)
 WHOLE = Columns(
     confidence=RNG.random(N),
@@ -26,7 +26,7 @@ WHOLE = Columns(
 
 
 def kept(columns, folder):
-    body = kept_rows.packed(columns, str(folder))
+    body = retained_rows.packed(columns, str(folder))
     try:
         return body.file.read()
     finally:
@@ -36,7 +36,7 @@ def kept(columns, folder):
 @pytest.mark.parametrize("size", [997, 1 << 20, 1 << 30])
 def test_columns_come_back_whatever_the_parts(tmp_path, size):
     data = kept(WHOLE, tmp_path)
-    back = kept_rows.unpacked_columns(data[at : at + size] for at in range(0, len(data), size))
+    back = retained_rows.unpacked_columns(data[at : at + size] for at in range(0, len(data), size))
     for name in (field.name for field in fields(Columns) if field.name not in ("at", "first", "facts")):
         given, found = getattr(WHOLE, name), getattr(back, name)
         assert found.dtype == given.dtype
@@ -44,7 +44,7 @@ def test_columns_come_back_whatever_the_parts(tmp_path, size):
 
 
 def test_nothing_kept_is_no_columns():
-    assert kept_rows.unpacked_columns([]) is None
+    assert retained_rows.unpacked_columns([]) is None
 
 
 def test_a_million_rows_are_held_once(tmp_path):
@@ -53,7 +53,7 @@ def test_a_million_rows_are_held_once(tmp_path):
     parts = [data[at : at + (1 << 20)] for at in range(0, len(data), 1 << 20)]
     tracemalloc.start()
     try:
-        back = kept_rows.unpacked_columns(parts)
+        back = retained_rows.unpacked_columns(parts)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
