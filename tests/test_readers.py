@@ -164,7 +164,7 @@ def test_batches_of_a_frame_are_its_rows(name):
 CELL = st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=6), st.just('a"b\n,c'))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans(), CELL), min_size=1, max_size=12), st.sampled_from(",;|\t"))
 def test_what_the_csv_module_writes_is_read_back_with_its_lines(rows, delimiter):
     import csv

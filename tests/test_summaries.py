@@ -71,7 +71,7 @@ def test_weighted_totals_are_right_to_the_last_bit(pairs):
         f"{type(recipe).__name__}-{getattr(recipe, 'bins', '')}{getattr(getattr(recipe, 'score', None), '__name__', '')}"
     ),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(prob=PROBABILITIES, cut=st.integers(0, 60), swap=st.booleans())
 def test_two_parts_merged_are_the_whole_to_the_bit(recipe, prob, cut, swap):
     whole = rows(prob).read_as(recipe.reading)

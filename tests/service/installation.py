@@ -8,7 +8,7 @@ from pathlib import Path
 
 import ground
 import httpx
-from conftest import Service
+from servers import Service
 
 DAY = 86_400
 

@@ -295,7 +295,7 @@ def test_api4_a_body_that_stops_is_answered_408(service, tenant):
 
 def test_api4_a_body_that_trickles_is_answered_408(tmp_path):
     """A byte a second never pauses, but its time is up."""
-    from conftest import running
+    from servers import running
 
     with running(tmp_path, body_time=3, body_pause=2) as made, made.tenant("Slow") as client:
         host, port = made.url.removeprefix("http://").split(":")

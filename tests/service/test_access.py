@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import ground
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.service.secrets import digest, key_id, matches, new_key
 

@@ -11,8 +11,8 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
-from conftest import running
 from pyarrow import parquet
+from servers import running
 
 from epimeter.card import catalogue
 from epimeter.service.children import Children

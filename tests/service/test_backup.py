@@ -9,7 +9,7 @@ import threading
 import ground
 import httpx
 import pytest
-from conftest import Service, running
+from servers import Service, running
 
 PATH = "/v1/evaluate"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})

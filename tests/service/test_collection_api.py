@@ -14,8 +14,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import running
 from pyarrow import ipc
+from servers import running
 
 from epimeter.monitor.arriving import outcomes, predictions
 from epimeter.monitor.collection import BEFORE, Collection, Taken

@@ -17,7 +17,7 @@ from pathlib import Path
 import ground
 import httpx
 import pytest
-from conftest import Postgres, Service, running
+from servers import Postgres, Service, running
 
 from epimeter.store import Store, evaluations, tables
 from epimeter.store.moments import month_of, now

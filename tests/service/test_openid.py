@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import running
+from servers import running
 from visitor import Visitor, secret
 
 

@@ -4,7 +4,7 @@ import time
 
 import ground
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.trust.names import name_key, near
 

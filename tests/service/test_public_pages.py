@@ -11,7 +11,7 @@ from importlib.resources import files
 import ground
 import httpx
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.trust.canonical import from_base64
 from epimeter.trust.entries import system_digest

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from conftest import Redis, Service, redis_binary, running
+from servers import Redis, Service, redis_binary, running
 
 from epimeter.service.rates import REDIS_PAUSE, window
 from epimeter.service.settings import SettingsError

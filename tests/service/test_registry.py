@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 import ground
 import pytest
 
+from epimeter.trust.anchors import Trust
 from epimeter.trust.checkpoint import verify_checkpoint
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.note import Note
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.status_list import open_status_list
-from epimeter.trust.verify import Trust, verify
+from epimeter.trust.verify import verify
 
 PATH = "/v1/evaluate"
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import running
+from servers import running
 
 
 @pytest.mark.slow

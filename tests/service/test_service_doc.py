@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.service.settings import Settings
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.service.settings import Settings, SettingsError, load, prepare, refuse_weak
 

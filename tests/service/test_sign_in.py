@@ -4,7 +4,7 @@ import os
 from itertools import count
 
 import pytest
-from conftest import running
+from servers import running
 from visitor import Visitor, member, secret
 
 from epimeter.service.secrets import new_key

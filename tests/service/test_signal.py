@@ -6,7 +6,7 @@ import time
 import ground
 import numpy as np
 import pytest
-from conftest import running
+from servers import running
 from test_store import empty, evaluation, store  # noqa: F401
 
 from epimeter.metrics import ers_ece

@@ -11,7 +11,7 @@ from email import policy
 from pathlib import Path
 
 import pytest
-from conftest import running
+from servers import running
 
 from epimeter.service.gauges import MOST_SYSTEMS, Gauges
 

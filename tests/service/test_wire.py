@@ -8,7 +8,7 @@ import time
 
 import ground
 import pytest
-from conftest import running
+from servers import running
 
 PATH = "/v1/evaluate"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})

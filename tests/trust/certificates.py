@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key
 
+from epimeter.trust.anchors import Trust
 from epimeter.trust.canonical import canonical_json
 from epimeter.trust.certificate import KIND, Assessment, Subject, Terms, draft
 from epimeter.trust.checkpoint import Checkpoint, sign_checkpoint
@@ -15,7 +16,7 @@ from epimeter.trust.registration import RegisteredPlan, reference, registered_en
 from epimeter.trust.root import TrustRoot, sign_root
 from epimeter.trust.status_list import StatusList, sign_status_list
 from epimeter.trust.tlog_proof import TlogProof
-from epimeter.trust.verify import Trust, verify
+from epimeter.trust.verify import verify
 
 ISSUER, STATUS, ROOT, OTHER = key("issuer"), key("status"), key("root"), key("other")
 NAME = "https://registry.example"

@@ -47,6 +47,7 @@ from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 import epimeter.trust
 from epimeter.errors import InputError, VerificationError
 from epimeter.trust import keys as key_module
+from epimeter.trust.anchors import Trust
 from epimeter.trust.canonical import to_base64
 from epimeter.trust.certificate import BODY as SIGNED
 from epimeter.trust.certificate import KIND, Subject, draft
@@ -63,7 +64,7 @@ from epimeter.trust.root import advance, sign_root
 from epimeter.trust.shape import Optional
 from epimeter.trust.status_list import StatusList
 from epimeter.trust.tlog_proof import TlogProof
-from epimeter.trust.verify import Trust, report_matches, verify
+from epimeter.trust.verify import report_matches, verify
 
 MODULES = sorted(Path(epimeter.trust.__file__).parent.glob("*.py"))
 

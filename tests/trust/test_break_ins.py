@@ -38,6 +38,7 @@ from trust_ground import AT, DAY, LOG_KEY, ORIGIN
 
 from epimeter.cli.verify import _promised
 from epimeter.errors import KeyStoreError, LogError, VerificationError
+from epimeter.trust.anchors import Trust
 from epimeter.trust.canonical import canonical_json, to_moment
 from epimeter.trust.certificate import Subject
 from epimeter.trust.checkpoint import Checkpoint, sign_checkpoint
@@ -54,7 +55,6 @@ from epimeter.trust.registry import Registry
 from epimeter.trust.root import TrustRoot, sign_root
 from epimeter.trust.succession import end_key, newest_root, rotate
 from epimeter.trust.tile_log import TileLog
-from epimeter.trust.verify import Trust
 
 FIXTURES = (first_folder, first_signers, quick_keys, registry, shop)
 

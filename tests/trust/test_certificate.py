@@ -99,7 +99,7 @@ def test_keys_given_by_hand_count_at_any_time():
     from certificates import ISSUER, STATUS
     from trust_ground import POLICY
 
-    from epimeter.trust.verify import Trust
+    from epimeter.trust.anchors import Trust
 
     trust = Trust.pinned((ISSUER.public,), logs=POLICY.log_keys, statuses=(STATUS.public,))
     assert verdict(trust=trust) == "VALID"

@@ -15,6 +15,7 @@ from trust_ground import AT, DAY
 from epimeter.cli import main
 from epimeter.errors import InputError, KeyStoreError, LogError, TrustError
 from epimeter.trust import key_file
+from epimeter.trust.anchors import Trust
 from epimeter.trust.audit import audit
 from epimeter.trust.certificate import Subject
 from epimeter.trust.checkpoint import LogPolicy
@@ -28,7 +29,7 @@ from epimeter.trust.registry import Registry
 from epimeter.trust.root import advance, pin
 from epimeter.trust.succession import end_key, newest_root, renew_root, rotate
 from epimeter.trust.tile_log import from_folder
-from epimeter.trust.verify import Trust, verify
+from epimeter.trust.verify import verify
 
 SECRET = "correct horse"
 

@@ -13,6 +13,7 @@ from certificates import FOUND, SUBJECT
 from test_issuer import SECRET, policy, quick_keys  # noqa: F401
 from trust_ground import AT
 
+from epimeter.trust.anchors import Trust
 from epimeter.trust.audit import audit
 from epimeter.trust.canonical import canonical_json, from_base64
 from epimeter.trust.key_store import KeyStore
@@ -21,7 +22,7 @@ from epimeter.trust.note import Note
 from epimeter.trust.registry import Registry
 from epimeter.trust.succession import rotate
 from epimeter.trust.tlog_proof import TlogProof
-from epimeter.trust.verify import Trust, verify
+from epimeter.trust.verify import verify
 
 KILLS = 200
 

@@ -33,12 +33,12 @@ from test_attacks import cosigned
 from trust_ground import AT, DAY, LOG_KEY, ORIGIN, key, witness
 
 from epimeter.errors import VerificationError
+from epimeter.trust.anchors import Trust
 from epimeter.trust.attestation import attest
 from epimeter.trust.canonical import canonical_json, to_base64, to_base64url, to_moment
 from epimeter.trust.note import NoteKey
 from epimeter.trust.page import page
 from epimeter.trust.root import sign_root
-from epimeter.trust.verify import Trust
 
 pytestmark = pytest.mark.slow
 LATER = AT + DAY

@@ -25,11 +25,11 @@ from certificates import (
 )
 
 from epimeter.errors import InputError, VerificationError
+from epimeter.trust.anchors import Trust
 from epimeter.trust.key_ring import KeyRecord, KeyRing
 from epimeter.trust.keys import PrivateKey
 from epimeter.trust.note import NoteKey
 from epimeter.trust.status_list import StatusList
-from epimeter.trust.verify import Trust
 
 OTHER = "https://other.example"
 THEIRS = {

@@ -51,10 +51,10 @@ def trust_of(
     fingerprint: str | None,
 ) -> Any:
     """The trust that the options make."""
+    from epimeter.trust.anchors import Trust
     from epimeter.trust.envelope import Envelope
     from epimeter.trust.note import NoteKey
     from epimeter.trust.root import follow, pin
-    from epimeter.trust.verify import Trust
 
     if roots:
         if keys or log_keys or status_keys:

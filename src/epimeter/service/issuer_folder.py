@@ -18,6 +18,7 @@ import msgspec
 
 from epimeter.errors import InputError
 from epimeter.store.moments import moment, written
+from epimeter.trust.anchors import Trust
 from epimeter.trust.attesting import enter_attestation
 from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import Assessment, Subject
@@ -32,7 +33,8 @@ from epimeter.trust.renewal import renew
 from epimeter.trust.standing import Reevaluation, Renewal
 from epimeter.trust.status_list import StatusList
 from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due, signing_key
-from epimeter.trust.verify import Trust, Verdict, verify
+from epimeter.trust.verdict import Verdict
+from epimeter.trust.verify import verify
 
 ROUND = 500
 _Rings = tuple[tuple[int, int, int], ...]

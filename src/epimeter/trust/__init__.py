@@ -26,6 +26,8 @@
 | succession        | how keys follow each other, and the trust root that says so                  |
 | publishing        | what an issuer shows the world as files                                      |
 | tile_log          | a log seen from outside                                                      |
+| anchors           | the keys and logs that a verifier believes, and for whom each may speak      |
+| verdict           | the answer: a word, what each step found, what is not proven                 |
 | verify            | from the bytes of a certificate to a verdict, in eleven steps                |
 | reproduction      | a certificate against its data, byte for byte                                |
 | statement         | the certificate as DSSE envelope and in-toto statement                       |

@@ -22,208 +22,32 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any
 
 from epimeter.errors import InputError, TrustError, VerificationError
+from epimeter.trust.anchors import Trust
 from epimeter.trust.canonical import canonical_writer, from_base64, from_moment, to_moment
-from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent, from_sums
-from epimeter.trust.checkpoint import LogPolicy, VerifiedCheckpoint
+from epimeter.trust.certificate import BODY, KIND, SHAPE, check_consistent
+from epimeter.trust.checkpoint import VerifiedCheckpoint
 from epimeter.trust.entries import issued_entry
 from epimeter.trust.envelope import UNSIGNED, Envelope, open_sealed, pae, payload_type
-from epimeter.trust.key_ring import KeyRecord, KeyRing
+from epimeter.trust.key_ring import KeyRecord
 from epimeter.trust.keys import ALGORITHM, PublicKey
 from epimeter.trust.merkle import leaf_hash, verify_inclusion
-from epimeter.trust.note import NoteKey
 from epimeter.trust.registration import check_reference
-from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
 from epimeter.trust.status_list import KIND as STATUS_KIND
 from epimeter.trust.status_list import StatusList, open_status_list
 from epimeter.trust.strict_json import load_json, malformed
 from epimeter.trust.tlog_proof import TlogProof, verify_proof
+from epimeter.trust.verdict import Step, Verdict
 
 LIMIT = 1 << 17
 """Bytes of a certificate; one has about four thousand."""
-TITLES = (
-    "size and depth",
-    "one reading",
-    "signed with Ed25519",
-    "closed schema, canonical form",
-    "key pinned",
-    "signature",
-    "key in force",
-    "time",
-    "log",
-    "status list",
-    "numbers agree",
-)
-EXITS = {"VALID": 0, "STATUS_UNKNOWN": 4, "UNTRUSTED_KEY": 3, "NOT_LOGGED": 3}
-"""Exit codes by word; INVALID(malformed) is 2, whatever else is 1."""
-NOT_PROVEN = (
-    "that the data are complete, representative or honestly labelled: they came from whoever submitted them",
-    "that the system is safe, lawful or fit for a purpose",
-    "anything about a PDF or page shown beside it, unless its digest is report_digest and was compared",
-)
-ONLY_SUMS = (
-    "that the records have these sums: the issuer saw sums and digests alone; who holds the records can compare them"
-)
 # When several things are wrong, the gravest is the verdict.
 _GRAVITY = ("INVALID", "UNTRUSTED_KEY", "NOT_LOGGED", "REVOKED", "NOT_YET_VALID", "EXPIRED", "SUSPENDED",
             "SUPERSEDED", "STATUS_UNKNOWN", "VALID")  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trust:
-    """Whom we believe: keys of issuers and status lists, with their times, and logs.
-
-    Nothing in a document adds to it.
-    """
-
-    ring: KeyRing
-    logs: tuple[LogPolicy, ...] = ()
-    log_issuers: Mapping[str, str] = field(default_factory=dict)
-    """For which issuer a log speaks, by its origin, where that was said."""
-
-    @classmethod
-    def of(cls, root: TrustRoot) -> Trust:
-        """Everything that a trust root vouches for."""
-        origins = dict.fromkeys(record.name for record in root.ring if record.role == "log" and record.name)
-        policies = []
-        for origin in origins:
-            try:
-                policies.append(root.log_policy(origin))
-            except VerificationError:  # all its keys are compromised: then it is not believed
-                continue
-        return cls(ring=root.ring, logs=tuple(policies))
-
-    @classmethod
-    def pinned(
-        cls,
-        issuers: tuple[PublicKey, ...],
-        *,
-        logs: tuple[NoteKey, ...] = (),
-        statuses: tuple[PublicKey, ...] = (),
-        whose: Mapping[str, str] | None = None,
-    ) -> Trust:
-        """Keys that were given by hand: nothing is known about their times, so they count always.
-
-        `whose` says for which issuer a key speaks, by key id, or by origin for a log's. Where keys of more than one issuer may
-        be among them, each must say so: else one issuer could sign, log or un-revoke for another.
-        """
-        named = dict(whose or {})
-        keys = {*issuers, *statuses}
-        many = max(len(set(issuers)), len(set(statuses)), len({key.name for key in logs})) > 1
-        unbound = [key.id for key in keys if key.id not in named] + [key.name for key in logs if key.name not in named]
-        if many and unbound:
-            raise InputError(
-                f"of several keys each must say for which issuer it speaks; {unbound[0][:40]!r} does not. "
-                "Write ISSUER=KEY, as https://registry.example=KEY, or use a trust root",
-                field="key",
-            )
-        ever = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
-        records = tuple(
-            KeyRecord(public=key, role=role, valid_from=ever[0], valid_until=ever[1], name=named.get(key.id))
-            for role, given in (("issuer", issuers), ("status", statuses))
-            for key in dict.fromkeys(given)
-        )
-        if {key.public for key in logs} & {*issuers, *statuses}:
-            raise malformed("a key has one role; the key of a log is given as an issuer's or a status list's too")
-        origins = dict.fromkeys(key.name for key in logs)
-        policies = tuple(LogPolicy(log_keys=tuple(key for key in logs if key.name == name)) for name in origins)
-        log_issuers = {key.name: named[key.name] for key in logs if key.name in named}
-        return cls(ring=KeyRing(records), logs=policies, log_issuers=log_issuers)
-
-    def speaking_for(self, issuer: str) -> Trust:
-        """What of it may speak for one issuer: its own keys and logs, and those of which nobody said whose they are."""
-        ring = KeyRing(tuple(one for one in self.ring if one.role == "log" or one.name in (None, issuer)))
-        logs = tuple(one for one in self.logs if self.log_issuers.get(one.origin, issuer) == issuer)
-        return Trust(ring=ring, logs=logs, log_issuers=self.log_issuers)
-
-    @cached_property
-    def issuers(self) -> dict[str, KeyRecord]:
-        """Records of issuers by key id."""
-        return {record.id: record for record in self.ring if record.role == "issuer"}
-
-    @cached_property
-    def statuses(self) -> dict[str, KeyRecord]:
-        """Records of status keys by key id."""
-        return {record.id: record for record in self.ring if record.role == "status"}
-
-    @cached_property
-    def log_ends(self) -> dict[PublicKey, datetime]:
-        """When each log key ends, of those whose time is known."""
-        return {record.public: record.end for record in self.ring if record.role == "log"}
-
-    @cached_property
-    def policies(self) -> dict[str, LogPolicy]:
-        """Whom to believe about a log, by its origin."""
-        return {policy.origin: policy for policy in self.logs}
-
-
-class Step(NamedTuple):
-    """What one step found: True, False, or None where it could not be taken."""
-
-    number: int
-    holds: bool | None
-    sentence: str
-
-    @property
-    def title(self) -> str:
-        """What the step is about."""
-        return TITLES[self.number - 1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """The answer: a word, the three answers apart, every step, and the document if it is authentic."""
-
-    word: str
-    code: str | None
-    sentence: str
-    authentic: bool
-    current: bool | None
-    consistent: bool | None
-    steps: tuple[Step, ...]
-    certificate: dict[str, Any] | None
-    log_index: int | None
-    at: datetime
-
-    @property
-    def shown(self) -> str:
-        """The word, with the code of what is wrong: INVALID(bad_signature)."""
-        return f"INVALID({self.code})" if self.word == "INVALID" else self.word
-
-    @property
-    def exit_code(self) -> int:
-        """0 valid, 1 invalid, 2 malformed, 3 policy, 4 status unknown."""
-        return 2 if self.shown == "INVALID(malformed)" else EXITS.get(self.word, 1)
-
-    @property
-    def not_proven(self) -> tuple[str, ...]:
-        """What nobody should read into it."""
-        sums = self.certificate is not None and from_sums(self.certificate["evidence"])
-        return (*NOT_PROVEN, ONLY_SUMS) if sums else NOT_PROVEN
-
-    def to_json(self) -> dict[str, Any]:
-        """The verdict as plain values."""
-        return {
-            "verdict": self.shown,
-            "sentence": self.sentence,
-            "authentic": self.authentic,
-            "current": self.current,
-            "consistent": self.consistent,
-            "at": to_moment(self.at),
-            "log_index": self.log_index,
-            "steps": [
-                {"step": step.number, "title": step.title, "holds": step.holds, "sentence": step.sentence}
-                for step in self.steps
-            ],
-            "certificate": self.certificate,
-            "not_proven": list(self.not_proven),
-        }
 
 
 def verify(

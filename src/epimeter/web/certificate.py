@@ -24,7 +24,7 @@ from epimeter.trust.attesting import attestations
 from epimeter.trust.canonical import load_canonical, to_base64url
 from epimeter.trust.credential import credential
 from epimeter.trust.entries import system_digest
-from epimeter.trust.verify import NOT_PROVEN, ONLY_SUMS
+from epimeter.trust.verdict import NOT_PROVEN, ONLY_SUMS
 from epimeter.web import verifying
 from epimeter.web.page import Facts, page
 from epimeter.web.scale import scale
