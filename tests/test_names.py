@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from epimeter import evaluate
-from epimeter.card import catalogue, find, folded
+from epimeter.card import catalogue, find
 from epimeter.cli import epimeter
 from epimeter.errors import InputError, UnknownMetricError
 from epimeter.metrics import ece, onto_ece
+from epimeter.names import folded
 
 TRUE, PROB = np.array([0, 1, 1, 0, 1, 1] * 20), np.linspace(0.05, 0.95, 120)
 
@@ -74,6 +75,10 @@ def test_no_two_metrics_have_one_title():
         "log-los": ["did you mean 'nll'"],
         "smoth ece": ["did you mean 'smece'"],
         "eec": ["epimeter metrics"],
+        "FOTT": ["ece_fott", "fott_platt", "fott_spline"],
+        "resolution": ["did you mean 'brier_decomposition'"],
+        "calibration in the large": ["epimeter metrics"],
+        "xyzzy": ["called 'xyzzy'; `epimeter metrics`"],
     }.items(),
 )
 def test_a_name_that_is_not_one_metric_is_refused_with_what_it_could_be(name, words):

@@ -11,6 +11,7 @@ ORDER = (
     "special",
     "core",
     "limits",
+    "names",
     "kinds",
     "documents",
     "readers",

@@ -9,7 +9,6 @@ Reference page, command, endpoint and schema are made from the card.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import re
@@ -22,6 +21,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 from epimeter.errors import InputError, OrderWarning, UndefinedMetricError, UnknownMetricError, UnsoundRowsError
 from epimeter.forecasts.row import ForecastKind
+from epimeter.names import folded, nearest
 from epimeter.parameters import Parameter, check, documented, in_our_words, parameters_of
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
@@ -446,15 +446,11 @@ def find(name: str) -> Metric[Any]:
     if owners:
         titles = " or ".join(f"{owner} ({_CATALOGUE[owner].card.title})" for owner in owners)
         raise UnknownMetricError(f"{name!r} is the name of several metrics: {titles}; say which by its id", field=name)
-    near = difflib.get_close_matches(word, [*map(folded, _CATALOGUE), *known], n=1)
-    ids = {folded(each): [each] for each in _CATALOGUE}
-    hint = f"; did you mean {' or '.join(map(repr, ids.get(near[0]) or known[near[0]]))}?" if near else ";"
-    raise UnknownMetricError(f"no metric is called {name!r}{hint} `epimeter metrics` lists all", field=name)
-
-
-def folded(name: str) -> str:
-    """A name without what people write differently: case, hyphens, spaces, underscores."""
-    return re.sub(r"[\W_]+", "", name.casefold().replace("@", "at"))
+    called = {metric.name: (metric.card.title, *metric.card.aliases) for metric in _CATALOGUE.values()}
+    near = [repr(each) for each in nearest(name, called)]
+    several = f"{', '.join(near[:-1])} or {near[-1]}" if len(near) > 1 else "".join(near)
+    hint = f"; did you mean {several}?" if near else ";"
+    raise UnknownMetricError(f"no metric is called {name!r:.60}{hint} `epimeter metrics` lists all", field=name)
 
 
 def _other_names() -> dict[str, list[str]]:

@@ -89,6 +89,7 @@ def ece(bins: BinTotals) -> float:
     pitfalls="Biased upwards on finite data, the more the higher the norm (see drmsce). norm=1 is ece, norm=inf is mce.",
     aliases=(
         "l_p-ece",
+        "l_p",
         "mean_calibration_error",
         "rmsce",
         "root_mean_square_calibration_error",
@@ -123,7 +124,7 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     source="Naeini et al. 2015 AAAI; Lane 2025 s4.5 eq 39; ONTO 42001 A.2",
     pitfalls="A bin of one row can decide it: with confidence 0.05 and outcome 1 its gap is 0.95. More bins make it "
     "larger, so compare only values of the same number of bins and of similar samples.",
-    aliases=("maximum_calibration_error", "l_inf_calibration_error", "max_ce"),
+    aliases=("maximum_calibration_error", "max_calibration_error", "l_inf_calibration_error", "max_ce"),
     simulated="Nominal 95 % intervals cover 92 to 96 % for N from 500 to 10,000.",
     interval=GapNorm(norm=math.inf),
     bound=MassBins(math.inf),

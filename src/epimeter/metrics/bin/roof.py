@@ -141,7 +141,7 @@ def chosen_bins(
     pitfalls="The folds follow the order of the rows: shuffle rows that are sorted. No root is taken, so norm=2 is a "
     "square. Equal-mass bins begin where a cut falls; those of ece go by the middle of a tie. Takes no weights: folds "
     "of weighted rows are not defined.",
-    aliases=("ece-fott", "tilted-roof_ece"),
+    aliases=("ece-fott", "tilted-roof_ece", "fott"),
 )
 def ece_fott(
     view: Binary,

@@ -183,7 +183,7 @@ def fce(rows: OrderedRows, *, bins: BinCount = 10) -> float:
     matrix="class probabilities, joined into one confidence; a vector p is read as 1 - p, p",
     pitfalls="The confidence exceeds the largest probability by up to tau log K, so a high temperature measures that and "
     "not calibration. With the default it is the top-label ECE.",
-    aliases=("logsumexp_ece",),
+    aliases=("logsumexp_ece", "lse"),
 )
 def ece_lse(view: Multiclass, *, bins: BinCount = 10, temperature: Annotated[float, Above(0)] = 1e-5) -> float:
     """Top-label calibration error with the maximum made smooth.

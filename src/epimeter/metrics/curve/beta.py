@@ -33,7 +33,7 @@ FAR = 45.0
     source=FIT_ON_TEST + "; Kull, Silva Filho and Flach 2017 AISTATS",
     matrix=TOP_LABEL,
     pitfalls="Sees only miscalibration that a beta map can follow: at most two crossings of the diagonal.",
-    aliases=("fott_beta_scaling", "ece-beta"),
+    aliases=("fott_beta_scaling", "ece-beta", "fott"),
 )
 def fott_beta(rows: OrderedRows, *, norm: Norm = 1) -> float:
     """Mean distance between the confidences and the beta map fitted to the same rows.

@@ -76,6 +76,9 @@ class CoxFit(Result):
         "calibration_intercept_and_slope",
         "calibration_slope",
         "calibration_intercept",
+        "cox",
+        "cox_slope",
+        "cox_intercept",
         "weak_calibration",
         "logistic_recalibration",
     ),
@@ -123,7 +126,7 @@ def cis(rows: OrderedRows) -> CoxFit:
     matrix=TOP_LABEL,
     pitfalls="Sees only miscalibration that a line in the chosen space can follow. A line in the confidence itself "
     "(space=probability) cannot be the identity, so it is not 0 for a calibrated model.",
-    aliases=("fott_platt_scaling", "ece-platt"),
+    aliases=("fott_platt_scaling", "ece-platt", "fott"),
 )
 def fott_platt(rows: OrderedRows, *, space: Space = "logit", norm: Norm = 1) -> float:
     """Mean distance between the confidences and Platt's map fitted to the same rows.

@@ -92,7 +92,7 @@ def _stacked(weight: Floats, true: Floats, size: NDArray[np.intp]) -> Floats:
     source=FIT_ON_TEST + "; Zadrozny and Elkan 2002 KDD",
     matrix=TOP_LABEL,
     pitfalls="Biased upwards: the map follows the noise of the rows it is measured on, more so in small samples.",
-    aliases=("ece-isotonic",),
+    aliases=("ece-isotonic", "fott"),
 )
 def fott_isotonic(rows: OrderedRows, *, norm: Norm = 1) -> float:
     """Mean distance between the confidences and their isotonic regression on the same rows.
@@ -133,7 +133,7 @@ class ScoreParts(Result):
     matrix=TOP_LABEL,
     pitfalls="The part to make small is mcb; unc is a property of the data. mcb is biased upwards in small samples, as "
     "the isotonic fit follows noise. brier_decomposition splits the score by bins instead and gives other parts.",
-    aliases=("isotonic_decomposition", "mcb-dsc-unc"),
+    aliases=("isotonic_decomposition", "mcb-dsc-unc", "mcb", "dsc"),
     interval=MeanOfLevels(score="score"),
 )
 def corp(rows: OrderedRows, *, score: Score = "brier") -> ScoreParts:

@@ -50,7 +50,7 @@ class NeighbourTest(Result):
     pitfalls="Neighbours whose own predictions differ from the anchor make expected=anchor reject calibrated models when "
     "k is large; expected=neighbours avoids that. Below about 5 expected rows in a class the chi-squared law is rough. "
     "A calibrated model scores about its degrees of freedom, not 0. No weights: neighbours are counted.",
-    aliases=("gweon's_reliability_test",),
+    aliases=("gweon's_reliability_test", "gweon"),
     headline_is="a test statistic",
 )
 def knn_chi2(

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
     weighted=False,
     pitfalls="The map is not clipped to [0, 1]. Gupta's code leaves ties in row order; here they share their mean, so "
     "the order of the rows does not matter. No weights: each row takes one place in the ranking.",
-    aliases=("spline_calibration_error",),
+    aliases=("spline_calibration_error", "fott"),
 )
 def fott_spline(rows: OrderedRows, *, knots: Annotated[int, AtLeast(3)] = 6, norm: Norm = 1) -> float:
     """Mean slope of a smooth fit to the cumulated differences between outcome and confidence.

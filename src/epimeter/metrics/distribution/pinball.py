@@ -95,7 +95,7 @@ def interval_score_of(true: Floats, lower: Floats, upper: Floats, level: float) 
     pitfalls=STATED
     + "Proper for the central interval of the level, whose ends are the quantiles (1 - level) / 2 and (1 + level) / 2; "
     "other intervals of the same coverage are not rewarded. In the unit of what is forecast.",
-    aliases=("winkler_score", "mean_winkler_interval_score", "regression_mwi_score"),
+    aliases=("winkler_score", "winkler", "mean_winkler_interval_score", "regression_mwi_score"),
 )
 def interval_score(sums: RowSums) -> float:
     """Width of the intervals, and a fine for every truth outside."""

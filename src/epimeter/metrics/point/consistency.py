@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
     matrix="full class probabilities",
     pitfalls="It compares the model with itself: a model that is consistently wrong scores well. The kind "
     "and size of the perturbation decide the value and must be reported with it.",
-    aliases=("cc",),
+    aliases=("cc", "consistency"),
 )
 def consistency_calibration(
     view: View,

@@ -169,6 +169,7 @@ def huber_losses(view: View, *, threshold: Positive = 0.5, unit_slope: bool = Fa
     matrix=OVER_ENTRIES,
     pitfalls="Proper only for threshold 1 or more, where it is half the mean squared error. The isotone "
     "article prints its two branches interchanged; its code is unit_slope=True with epsilon = delta / 2.",
+    aliases=("huber",),
 )
 def huber_loss(mean: Mean) -> float:
     """Squared error for small distances, absolute error for large ones."""

@@ -86,7 +86,7 @@ def focal_losses(
     matrix="full class probabilities",
     pitfalls="Not proper for gamma > 0: its optimum is less confident than the truth. The review prints "
     "1/(NK), which is per_class=True.",
-    aliases=("fl",),
+    aliases=("fl", "focal"),
 )
 def focal_loss(mean: Mean, *, per_class: bool = False) -> float:
     """Log loss in which rows that are already right count little.
