@@ -310,21 +310,23 @@ def test_a_million_columns_are_answered_quickly(tmp_path, names):
     count = 1_000_000 if names == "c" else 20_000
     header = ",".join(f"{names}{i}" for i in range(count))
     path = written(tmp_path, "a.csv", f"{header},y\n{'0,' * count}1\n")
-    start = time.perf_counter()
+    start = time.process_time()
     if names == "c":
         with pytest.raises(ReadError, match="and 999993 more"):
             readers.read(path)
     else:
         assert readers.read(path).probabilities.shape == (1, count)
-    assert time.perf_counter() - start < 20  # seconds on a busy machine; a quadratic search takes minutes
+    assert (
+        time.process_time() - start < 20
+    )  # seconds of the processor, whoever else is busy; a quadratic search takes minutes
 
 
 def test_a_quote_that_is_never_closed_takes_no_quadratic_time(tmp_path):
     path = written(tmp_path, "a.csv", '"prob,y\n' + "0.5,1\n" * 300_000)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ReadError, match="every quote must be closed"):
         readers.read(path)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def attempt(path):

@@ -89,14 +89,13 @@ def labels(values: Any) -> NDArray[Any]:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(
-            f"y_true must be a vector of labels; got shape {array.shape}. One-hot rows? Pass y_true.argmax(axis=1)",
-            field="y_true",
+            f"y_true must be a vector of labels; got shape {array.shape}{_rows_of_labels(array)}", field="y_true"
         )
     if array.dtype.kind not in "fiub":
         shown = repr(array[0].item() if array.dtype.kind in "SU" else array[0]) if array.size else ""
         raise InputError(
             f"y_true must hold 0 and 1, booleans, or class numbers; got {_kind(array)} such as {shown}. "
-            "Compare with the positive class first: y_true == 'yes'",
+            "Compare with the positive class first, y_true == 'yes', or say positive= or classes= to evaluate",
             field="y_true",
             row=0,
         )
@@ -108,6 +107,17 @@ def labels(values: Any) -> NDArray[Any]:
         refuse(np.abs(array) > 2**53, array, "y_true", "must hold class numbers")
         return array.astype(np.int64)
     return array.view(np.uint8) if array.dtype == bool else array
+
+
+def _rows_of_labels(array: NDArray[Any]) -> str:
+    """What rows of several numbers may be, where one label a row is wanted."""
+    if array.ndim != 2 or array.dtype.kind not in "fiub" or not array.size:
+        return ""
+    if not ((array == 0) | (array == 1)).all():
+        return ". Probabilities? y_true comes first, y_prob second"
+    if (array.sum(axis=1) == 1).all():
+        return ". One-hot rows? Pass y_true.argmax(axis=1)"
+    return ". Several labels a row? Measure each by itself: y_true[:, k] beside y_prob[:, k]"
 
 
 def column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
@@ -136,7 +146,13 @@ def check_probabilities(prob: NDArray[Any], name: str) -> None:
     outside = (prob < 0) | (prob > 1)
     logits = bool((prob < -0.5).any() or (prob > 1.5).any())
     percent = prob.min() >= 0 and 2 < prob.max() <= 100
-    remedy = "Percent? Divide by 100." if percent else "Logits? Apply softmax or sigmoid first." if logits else ""
+    remedy = (
+        "Percent? Divide by 100."
+        if percent
+        else "Logits? Say --logits (logits=True), or apply softmax or sigmoid first."
+        if logits
+        else ""
+    )
     refuse(outside, prob, name, "must lie in [0, 1]", remedy)
 
 

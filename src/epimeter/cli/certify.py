@@ -69,7 +69,7 @@ def assessed(
     file: str, domain: str | None, choice: Choice, format: str | None, assume_utc: bool, at: datetime
 ) -> Assessment:
     """What the predictions in a file, or the sums in a summary, earn."""
-    from epimeter.readers import read
+    from epimeter.cli.judging import read_table
     from epimeter.standards.method import domain_of
     from epimeter.trust.assessing import assess, assess_evidence
 
@@ -77,7 +77,7 @@ def assessed(
         if choice != Choice() or format is not None or assume_utc:
             raise InputError(f"options about columns and times are for epimeter summarise; {file} is a summary already")
         return assess_evidence(evidence_in([file]), domain=domain or "general", at=at)
-    table = read(file, columns=choice, format=format)
+    table = read_table(file, choice, format)
     return assess(table, domain=domain_of(domain, table), at=at, assume_utc=assume_utc)
 
 

@@ -32,12 +32,21 @@ def column_options(command: F) -> F:
     @functools.wraps(command)
     def told(*args: Any, **options: Any) -> Any:
         said = [options.pop(name) for name in ("columns", "forecast", "positive", "classes")]
-        choice = replace(choice_of(*said), log=log_of(options))
+        choice = replace(choice_of(*said), log=log_of(options), logits=options.pop("logits", False))
         return command(*args, choice=choice, **options)
 
     for option in reversed((*OPTIONS, *LOG_OPTIONS)):
         told = option(told)
     return told  # type: ignore[return-value]
+
+
+def logits_option(command: F) -> F:
+    """A command with --logits, for those that measure: what is certified is stated as probabilities, bit for bit."""
+    return click.option(
+        "--logits",
+        is_flag=True,
+        help="The forecast is written as scores before softmax, or before the logistic function.",
+    )(command)
 
 
 def choice_of(columns: tuple[str, ...], kind: str | None, positive: str | None, classes: str | None) -> Choice:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
@@ -51,6 +51,7 @@ TESTS = ("l2_ece_ci", "spiegelhalter_z", "ecd_test")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 @column_options
+@logits_option
 def compare(
     files: tuple[str, ...],
     metrics: tuple[str, ...],

@@ -10,13 +10,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.compare import named_files
+from epimeter.cli.judging import read_table
 from epimeter.cli.measured import placed
 from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.settings import choices_of
 from epimeter.errors import InputError
-from epimeter.readers import read
 from epimeter.readers.forecast import Choice
 from epimeter.readers.pairing import same_rows
 from epimeter.readers.table import Table
@@ -54,6 +54,7 @@ NOUNS = (
 @click.option("--title", help="What stands above the figure.")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=150, show_default=True, help="Sharpness of a png.")
 @column_options
+@logits_option
 @click.option("--truth", type=click.Path(), help="For detections: the COCO-style file of annotated objects.")
 def draw(
     files: tuple[str, ...],
@@ -100,7 +101,7 @@ def draw(
     if curve == "detections":
         made: Any = _detections(truth, files[0], choices)
     else:
-        tables = [read(file, columns=choice, format=format) for file in files]
+        tables = [read_table(file, choice, format) for file in files]
         looks["names"] = tables[0].class_names if curve in ("classwise", "simplex") else None
         made = _curves(curve, named_files(files), tables, choices)
     if as_json:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from epimeter.cli.certainty import Certainty
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
 from epimeter.cli.measured import measured_table
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
@@ -32,6 +32,7 @@ from epimeter.report.measurement import Report
 @click.option("--binning", help="How bins are cut: width, mass or area.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
 @column_options
+@logits_option
 @click.option("--require", "requirements", multiple=True, metavar="'ece<=0.05'", help="Exit 1 when this does not hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
@@ -133,6 +134,10 @@ def evaluate(
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
+        if choice.logits:
+            raise click.UsageError(
+                "--standard judges probabilities as they were stated; write them to the file, without --logits"
+            )
         if by:
             raise click.UsageError("--standard judges a whole log; it goes without --by")
         given = Given(**standards, bins=bins)
@@ -158,9 +163,9 @@ def evaluate(
         judge(reports, wanted)
         return
     else:
-        from epimeter.readers import read
+        from epimeter.cli.judging import read_table
 
-        table = read([file, *more] if logs else file, columns=choice, format=format)
+        table = read_table([file, *more] if logs else file, choice, format)
         report = measured_table(table, with_required(names, wanted), choices, certainty)
         write(with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
     judge({None: report}, wanted)
@@ -176,7 +181,7 @@ def refuse_idle_draws(context: click.Context, interval: str) -> None:
 def _refuse_for_detections(context: click.Context) -> None:
     """Refuse options that detections have no use for."""
     for name, option in (("columns", "--column"), ("forecast", "--kind"), ("positive", "--positive"), ("classes", "--classes"),
-                         ("format", "--format")):  # fmt: skip
+                         ("logits", "--logits"), ("format", "--format")):  # fmt: skip
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} does not apply to detections; leave it out")
 
@@ -186,11 +191,12 @@ def sliced_logs(
 ) -> Any:
     """The reports of logs by a column of their answers: a subject, a model."""
     from epimeter.cli.sliced import chosen
-    from epimeter.readers.logs import read_log
+    from epimeter.readers.logs import read_log, refuse_table_options
     from epimeter.report.slices import Reports
 
     if len(asked.by) > 1:
         raise click.UsageError(f"logs are sliced by one column; got --by {' --by '.join(asked.by)}")
+    refuse_table_options(choice)
     parts = read_log(files, options=choice.log).slices(asked.by[0])
 
     def report(name: str) -> Report:

@@ -22,6 +22,7 @@ NOT_FOR_FORECASTS = (
     ("forecast", "--kind"),
     ("positive", "--positive"),
     ("classes", "--classes"),
+    ("logits", "--logits"),
     ("bins", "--bins"),
     ("binning", "--binning"),
     ("standard", "--standard"),

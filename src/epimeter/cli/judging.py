@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands test, compare and plan have in common: reading, printing tables."""
+"""What the commands that measure a file have in common: reading it, printing tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,32 @@ from collections.abc import Sequence
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 from epimeter.readers.table import Table
+from epimeter.readers.wording import clean, shown
 
 
-def read_table(file: str, choice: Choice, format: str | None) -> Table:
-    """The rows of a file."""
+def read_table(file: str | list[str], choice: Choice, format: str | None) -> Table:
+    """The rows of a file, or of several logs; one class alone is refused."""
     from epimeter.readers import read
 
-    return read(file, columns=choice, format=format)
+    table = read(file, columns=choice, format=format)
+    if table.kind != "answer" and table.n_rows and (table.label == table.label[0]).all():
+        first = int(table.label[0])
+        name = str(first) if table.kind == "event" or table.class_names is None else table.class_names[first]
+        raise one_class(table.kind, name, table.n_rows, table.source, table.roles.get("label", "the outcome"))
+    return table
+
+
+def one_class(kind: str, seen: str, n_rows: int, source: str, column: str) -> InputError:
+    """The refusal where every row has one outcome: what is said of the others is then held against nothing."""
+    wanted = "both outcomes, 0 and 1" if kind == "event" else "more than one class"
+    rows = "the only row" if n_rows == 1 else f"all {n_rows:,} rows"
+    return InputError(
+        f"{clean(column)} must hold {wanted}; {rows} of {source} {'has' if n_rows == 1 else 'have'} {shown(seen)}. Was the file "
+        "filtered by its outcome, or a label misread? Add rows of the other"
+        + (" outcome" if kind == "event" else " classes"),
+        field="y_true",
+        count=n_rows,
+    )
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:

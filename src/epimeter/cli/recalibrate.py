@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.measured import placed
 from epimeter.cli.outputs import asked_form, in_a_folder, refuse_overwriting, row_suffix, write, write_rows
 from epimeter.readers.forecast import Choice
@@ -37,19 +37,20 @@ def recalibrate() -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where the map goes, as JSON.")
 @column_options
+@logits_option
 def fit(file: str, name: str, folds: int, seed: int, output: str, choice: Choice, format: str | None) -> None:
     """Fit a map to the predictions in FILE and write it as a small JSON document.
 
     auto chooses by cross-validated log loss among all maps of the kind, no change included, and says by how much it beats
     the next. Rows of one group share a fold.
     """
-    from epimeter.readers import read
+    from epimeter.cli.judging import read_table
     from epimeter.recalibration import Recalibrator
     from epimeter.views import view
 
     refuse_overwriting(output, file)
     in_a_folder(output)
-    table = read(file, columns=choice, format=format)
+    table = read_table(file, choice, format)
     with placed(table):
         rows = view(table.y_true, table.y_prob, kind=table.kind, sample_weight=table.weight)
     made = Recalibrator(name, kind=table.kind, folds=folds, seed=seed)
@@ -103,6 +104,7 @@ def apply(map: str, file: str, output: str, edited: bool, choice: Choice, format
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 @column_options
+@logits_option
 def compare(
     file: str,
     names: tuple[str, ...],
@@ -115,14 +117,13 @@ def compare(
     format: str | None,
 ) -> None:
     """Cross-validate all maps on FILE: Brier score, log loss and debiased error before and after, with intervals."""
-    from epimeter.cli.judging import refuse_weights
-    from epimeter.readers import read
+    from epimeter.cli.judging import read_table, refuse_weights
     from epimeter.recalibration import compare_maps
     from epimeter.views import view
 
     form = asked_form(output, as_json, without=("png", "svg"))
     refuse_overwriting(output, file)
-    table = read(file, columns=choice, format=format)
+    table = read_table(file, choice, format)
     refuse_weights(table, "recalibrate compare")
     with placed(table):
         rows = view(table.y_true, table.y_prob, kind=table.kind)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.measured import placed
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.readers.forecast import Choice
@@ -28,6 +28,7 @@ MANY_WORDS = 1000
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 @column_options
+@logits_option
 def slices(
     file: str,
     by: tuple[str, ...],

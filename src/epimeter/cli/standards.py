@@ -116,8 +116,8 @@ def evaluated(
     file: str | list[str], choice: Choice, format: str | None, given: Given, metrics: Any = None, choices: Any = None
 ) -> Evaluated:
     """Read a file and evaluate it after the standards, and by the catalogue's metrics."""
+    from epimeter.cli.judging import read_table
     from epimeter.cli.measured import measured_table, placed
-    from epimeter.readers import read
     from epimeter.standards.evaluation import evaluate_standards
     from epimeter.standards.method import domain_of
     from epimeter.standards.records import records_of
@@ -128,7 +128,7 @@ def evaluated(
     now = datetime.datetime.now(datetime.UTC)
     declared = _declaration(given)
     baseline = None if given.baseline is None else _json(given.baseline, "baseline")
-    table = read(file, columns=choice, format=format)
+    table = read_table(file, choice, format)
     if given.standard in ("42001", "both") and table.unknown is None:
         raise InputError(
             f"unknown must be given for every record, 0 or 1, to evaluate by ONTO 42001 (42001-6.1-a); {table.source} has "

@@ -76,8 +76,10 @@ def passed(
     certainty: Certainty,
 ) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
+    from epimeter.cli.judging import one_class
     from epimeter.cli.sliced import chosen
     from epimeter.passes.plan import ROW_LIMIT
+    from epimeter.report.measurement import Report
     from epimeter.report.scan import scan
 
     bars: list[Progress] = []
@@ -95,6 +97,7 @@ def passed(
             kind=choice.kind,
             positive=choice.positive,
             classes=choice.classes,
+            logits=choice.logits,
             format=format,
             row_limit=ROW_LIMIT if asked.row_limit is None else asked.row_limit,
             sample=asked.sample,
@@ -106,4 +109,7 @@ def passed(
     finally:
         for bar in bars:
             bar.close()
+    if isinstance(found, Report) and found.kind == "event" and found.base_rate in (0, 1):
+        columns = found.source["columns"]
+        raise one_class("event", f"{found.base_rate:.0f}", found.n_rows, found.source["name"], columns["label"])
     return chosen(found, asked.value)

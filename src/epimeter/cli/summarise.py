@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.progress import Progress
 from epimeter.cli.settings import choices_of
 from epimeter.cli.trusted import moment_of
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
-from epimeter.readers.logs import is_log, read_log
+from epimeter.readers.logs import is_log, read_log, refuse_table_options
 from epimeter.readers.roles import refuse_log_options
 
 
@@ -29,6 +29,7 @@ from epimeter.readers.roles import refuse_log_options
 @click.option("--bins", type=int, help="Number of bins, for every metric that has bins.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter, as on the card.")
 @column_options
+@logits_option
 @click.option("--skip-damaged", is_flag=True, help="Leave out what cannot be decoded, and say so in the summary.")
 @click.option(
     "--evidence", is_flag=True, help="Add what a certificate needs: sums after ONTO-ERS, and digests of the records."
@@ -66,6 +67,10 @@ def summarise(
     refuse_overwriting(output, *files)
     if assume_utc and not evidence:
         raise click.UsageError("--assume-utc goes with --evidence: without it no time is read")
+    if evidence and choice.logits:
+        raise click.UsageError(
+            "--evidence covers probabilities as they were stated; write them to the file, without --logits"
+        )
     if evidence and skip_damaged:
         raise InputError("evidence must cover every record: --evidence goes without --skip-damaged", field="evidence")
     if evidence and "-" in files:
@@ -79,6 +84,7 @@ def summarise(
 
     source: Any = list(files) if len(files) > 1 else files[0]
     if format is None and is_log(list(files)):
+        refuse_table_options(choice)
         source = read_log(files, options=choice.log).frame(by)
     else:
         refuse_log_options(choice, files[0])
@@ -91,6 +97,7 @@ def summarise(
             kind=choice.kind,
             positive=choice.positive,
             classes=choice.classes,
+            logits=choice.logits,
             format=format,
             cells=cells,
             row_limit=0,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from epimeter.cli.columns import column_options
+from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.judging import metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
@@ -45,6 +45,7 @@ TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead.")
 @column_options
+@logits_option
 def test(
     file: str,
     metrics: tuple[str, ...],

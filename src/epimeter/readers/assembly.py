@@ -14,6 +14,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.block import Block
 from epimeter.readers.cells import Mask, matrix, numbers
 from epimeter.readers.labels import equal_cells, labels, positive_labels, word_note
+from epimeter.readers.scores import turned
 from epimeter.readers.table import COLUMNS, Table, taken
 from epimeter.readers.wording import clean, shown
 from epimeter.readers.words import first_without_zone, identities, times, words
@@ -75,12 +76,16 @@ def settled(block: Block) -> tuple[Table, Mask]:
         prob, gone = matrix(block, roles["probabilities"])
         if class_names is None and block.class_names is not None and len(block.class_names) == prob.shape[1]:
             class_names = block.class_names
+        if block.roles.logits:
+            prob = turned(block, block.roles.served["probabilities"], prob)
         columns["probabilities"] = prob
         true, unlabelled = labels(block, roles["label"][0], prob.shape[1], class_names)
     else:
         prob, gone = numbers(block, roles["confidence"][0])
-        columns["confidence"] = prob
         true, unlabelled, label_notes = _outcomes(block)
+        if block.roles.logits:
+            prob = turned(block, roles["confidence"][0], prob)
+        columns["confidence"] = prob
     columns["label"] = true
     role = "confidence" if "confidence" in roles else "probabilities"
     _refuse_missing(block, block.roles.served[role], gone, unlabelled)

@@ -29,17 +29,18 @@ Sample = Callable[[str], list[Any]]
 Families = dict[str, tuple[str, ...]]
 
 
-def families(by_word: ByWord) -> tuple[Families, list[str]]:
-    """Complete sets of class columns by their prefix, and the columns of one that is not complete."""
+def families(by_word: ByWord, further: Sequence[str] = ()) -> tuple[Families, list[str]]:
+    """Complete sets of class columns by their prefix, one of `further` too, and the columns of one that is not complete."""
+    with_numbers, with_names = {*NUMBERED, *further}, {*NAMED, *further}
     numbered: dict[str, dict[int, str]] = {}
     named: dict[str, list[str]] = {}
     for word, alike in by_word.items():
         prefix, _, suffix = word.partition("_")
         if not suffix:
             continue
-        if prefix in NUMBERED and suffix.isdecimal():
+        if prefix in with_numbers and suffix.isdecimal():
             numbered.setdefault(prefix, {})[int(suffix)] = alike[0]
-        elif prefix in NAMED and word not in NO_CLASSES:
+        elif prefix in with_names and word not in NO_CLASSES:
             named.setdefault(prefix, []).extend(alike)
     found: Families = {}
     broken: list[str] = []
@@ -51,7 +52,7 @@ def families(by_word: ByWord) -> tuple[Families, list[str]]:
     for prefix, family in named.items():
         if len(family) > 1 and f"{prefix}_" not in found:
             found[f"{prefix}_"] = _in_order(family)
-        elif prefix not in NUMBERED:
+        elif prefix not in with_numbers:
             broken = family
     return found, broken
 

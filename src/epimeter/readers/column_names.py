@@ -72,13 +72,20 @@ def ambiguous(role: str, found: Sequence[str], source: str, prefix: str | None =
     )
 
 
-def absent(role: str, names: Sequence[str], source: str) -> ReadError:
+def absent(role: str, names: Sequence[str], source: str, remedy: str = "") -> ReadError:
     """The refusal where no column plays a role."""
     classes = ", or the classes that have a column each with --classes A,B,C" if role == "confidence" else ""
     return ReadError(
-        f"{source} has no column for {role}; its columns are {listed(names)}. Name it with --column {role}=NAME{classes}",
+        f"{source} has no column for {role}; its columns are {listed(names)}. Name it with --column {role}=NAME{classes}"
+        + (f". {remedy}" if remedy else ""),
         field=role,
     )
+
+
+def asks_for_logits(words: Iterable[str]) -> str:
+    """The remedy where no column is a probability and some are called like scores, `logit_3`; nothing otherwise."""
+    named = [word for word in words if word.partition("_")[0] in ("logit", "logits")]
+    return f"Scores before softmax, as {shown(named[0])}? Say --logits" if named else ""
 
 
 def refuse_doubles(names: Sequence[str], columns: Mapping[str, tuple[str, ...]], source: str) -> None:

@@ -32,6 +32,8 @@ EVENT = (
     "predicted_probability", "pred_prob", "p_1", "prob_1", "proba_1", "probability_1",
 )  # fmt: skip
 """Names of a probability of outcome 1."""
+SCORES = ("logit", "logits", "score", "scores")
+"""Names of scores before softmax, where the caller says that there are some."""
 CONFIDENCE = (
     "confidence",
     "conf",
@@ -70,6 +72,8 @@ class Choice:
         The classes in the order of the probability columns, where neither columns nor labels say them.
     log
         How an evaluation log is to be read.
+    logits
+        Whether the forecast is written as scores before softmax or the logistic function.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -77,6 +81,7 @@ class Choice:
     positive: str | None = None
     classes: tuple[str, ...] | None = None
     log: LogOptions = field(default_factory=LogOptions)
+    logits: bool = False
 
     def __post_init__(self) -> None:
         if self.kind is not None:
@@ -159,6 +164,11 @@ def outcome_column(
     if wants_right:
         return (list(rights), True) if rights else (list(truths), False)
     return (list(truths), False) if truths else (list(rights), True)
+
+
+def score_note(kind: Kind) -> str:
+    """What a report says where scores were turned into probabilities."""
+    return f"scores were turned into probabilities by {'softmax' if kind == 'classes' else 'the logistic function'}"
 
 
 def described(columns: Mapping[str, tuple[str, ...]], compared: bool, guessed: str | None = None) -> tuple[str, ...]:

@@ -142,7 +142,9 @@ def labels(
         bad |= filled != np.floor(filled)
     if bad.any():
         first = values[int(np.flatnonzero(bad)[0])].item()
-        raise block.fault(name, _rule(n_classes), bad, f"has {first:g}", _label_remedy(first, n_classes))
+        raise block.fault(
+            name, _rule(n_classes), bad, f"has {first:g}", _label_remedy(first, n_classes, block.roles.beside)
+        )
     return filled.astype(np.uint8 if n_classes is None else np.int64, copy=False), gone
 
 
@@ -152,9 +154,21 @@ def _rule(n_classes: int | None) -> str:
     return f"must be a class number from 0 to {n_classes - 1} or a class name"
 
 
-def _label_remedy(value: Any, n_classes: int | None) -> str:
+def _label_remedy(value: Any, n_classes: int | None, beside: str | None = None) -> str:
+    """What may be meant instead; `beside` is a column of predictions that is not read."""
     if n_classes is not None:
         return ""
+    asked = number(value) if isinstance(value, str) else value
+    if isinstance(asked, float | np.floating) and 0 < asked < 1:
+        return (
+            "Probabilities in place of outcomes? Say which is which with --column label=NAME and --column confidence=NAME; soft "
+            "labels have no right and wrong"
+        )
+    if beside is not None and value not in (-1, "-1"):
+        return (
+            f"Is it the confidence in the answer {clean(beside)} that is stated? Say --kind answer. The probability of one label? "
+            f"Say which with --positive"
+        )
     if isinstance(value, str) and isinstance(number(value), str):
         return (
             f"Which label is outcome 1? Say --positive {value.strip()[:20]!r}, or write 1 where it came true (or the answer was "
@@ -213,7 +227,7 @@ def _coded(
     if (found == BAD).any():
         bad = found == BAD
         first = distinct[int(code[int(np.flatnonzero(bad)[0])])]
-        remedy = _label_remedy(first, n_classes)
+        remedy = _label_remedy(first, n_classes, block.roles.beside)
         rule = _rule(n_classes)
         if class_names is not None and isinstance(first, str):
             rule, remedy = "must be a class that has a column", f"The classes are {listed(class_names)}"
@@ -235,6 +249,15 @@ def _pair(distinct: list[Any]) -> dict[str, int]:
     return dict(zip(PAIRS[0], (0, 1), strict=True))  # true and false stand beside 0 and 1 too
 
 
+def plain_words(values: list[Any]) -> NDArray[np.uint8] | None:
+    """Labels that are a pair of plain words, yes and no, as 0 and 1; None for all others."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    pair = _pair(list(dict.fromkeys(values)))
+    found = [pair.get(value.strip().lower(), BAD) for value in values]
+    return None if BAD in found else np.array(found, np.uint8)
+
+
 def word_note(block: Block, name: str) -> tuple[str, ...]:
     """A sentence for the report where labels are words other than true and false."""
     raw = block.columns[name]
@@ -246,7 +269,11 @@ def word_note(block: Block, name: str) -> tuple[str, ...]:
             return ()
     elif not isinstance(raw, list) and raw.dtype.kind in "fiub":
         return ()
-    _, distinct = distinct_cells(block, name)
+    return pair_note(distinct_cells(block, name)[1], name)
+
+
+def pair_note(distinct: list[Any], name: str) -> tuple[str, ...]:
+    """A sentence on which of two plain words is 1, where labels are such words other than true and false."""
     pair = _pair(distinct)
     if "true" in pair:
         return ()

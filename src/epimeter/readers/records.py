@@ -141,6 +141,7 @@ def from_records(
         row, wrong = next((i, record) for i, record in enumerate(records) if type(record) is not dict)
         where = f"line {int(rows[row])}" if lines else f"{within}[{row}]" if within else f"entry {row}"
         raise ReadError(f"every record must be a JSON object; {where} of {source} is {shown(wrong)}", row=row)
+    records = _spread(records)
     names = list(dict.fromkeys(key for record in records for key in record))
     lists = frozenset(name for name in names if isinstance(_first(records, name), list))
     some = [records[row] for row in spread_rows(len(records))]
@@ -162,6 +163,25 @@ def from_records(
         numbering="line" if lines else "row",
         metadata=about or {},
     )
+
+
+def _spread(records: list[Any]) -> list[Any]:
+    """Records in which an object of numbers, as `probs: {"cat": 0.9, "dog": 0.1}`, is one column a key: `probs_cat`."""
+    named = [name for name, value in records[0].items() if _is_object_of_numbers(value)]
+    if not named:
+        return records
+    made = []
+    for record in records:
+        flat = {key: value for key, value in record.items() if key not in named or not isinstance(value, dict)}
+        for name in named:
+            if isinstance(record.get(name), dict):
+                flat |= {f"{name}_{key}": value for key, value in record[name].items()}
+        made.append(flat)
+    return made
+
+
+def _is_object_of_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and len(value) > 1 and all(type(one) in (int, float) for one in value.values())
 
 
 def _first(records: list[Any], name: str) -> Any:

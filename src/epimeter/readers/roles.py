@@ -24,6 +24,7 @@ from epimeter.readers.class_columns import (
 from epimeter.readers.column_names import (
     absent,
     ambiguous,
+    asks_for_logits,
     by_words,
     named,
     one_column,
@@ -36,11 +37,13 @@ from epimeter.readers.forecast import (
     LISTS,
     PREDICTED,
     RIGHT,
+    SCORES,
     TRUTH,
     Choice,
     described,
     outcome_column,
     predicted_column,
+    score_note,
     vector_kind,
 )
 from epimeter.readers.logs.answer import LogOptions
@@ -87,6 +90,10 @@ class Roles:
         The label that is outcome 1, where the caller said one.
     guessed
         The column of labels, where its words and not its name say that it is one.
+    logits
+        Whether the forecast is written as scores before softmax or the logistic function.
+    beside
+        A column called like the answer given, where an event is read and nothing is compared with it.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -96,11 +103,19 @@ class Roles:
     compared: bool = False
     positive: str | None = None
     guessed: str | None = None
+    logits: bool = False
+    beside: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether a confidence and an outcome are all, each as it is to be measured."""
+        return self.columns.keys() == {"confidence", "label"} and self.positive is None and not self.logits
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a report says of how the columns were read."""
-        return described(self.columns, self.compared, self.guessed)
+        scores = (score_note(self.kind),) if self.logits else ()
+        return (*described(self.columns, self.compared, self.guessed), *scores)
 
     @property
     def wanted(self) -> list[str]:
@@ -167,7 +182,17 @@ def detect(
     refuse_doubles(names, columns, source)
     if choice.classes is not None:
         class_names = ordered_classes(choice.classes, columns, source)
-    return Roles(columns, class_names, frozenset(said), compared, choice.positive, guessed, kind=kind)
+    return Roles(
+        columns,
+        class_names,
+        frozenset(said),
+        compared,
+        choice.positive,
+        guessed,
+        choice.logits,
+        next(iter(named(PREDICTED, by_word)), None) if kind == "event" else None,
+        kind=kind,
+    )
 
 
 def forecast_roles(
@@ -197,7 +222,7 @@ def forecast_roles(
     refuse_doubles(names, columns, source)
     if choice.classes is not None:
         class_names = ordered_classes(choice.classes, columns, source)
-    return Roles(columns, class_names, frozenset(said), kind=kind), False
+    return Roles(columns, class_names, frozenset(said), logits=choice.logits, kind=kind), False
 
 
 def refuse_log_options(choice: Choice, source: str) -> None:
@@ -274,18 +299,19 @@ def _prediction(
                 field="probabilities",
             )
         return "probabilities", chosen, suffixes_of(chosen)
-    sets, broken = families(by_word)
+    sets, broken = families(by_word, SCORES if choice.logits else ())
     if choice.classes is not None:
         sets = columns_of_classes(names, choice.classes) or sets
     members = {name for family in sets.values() for name in family}
     members |= {*broken} if len(broken) > 1 else set()  # p_1 beside p_2 is a class, not outcome 1
     confident = [name for name in named(CONFIDENCE, by_word) if name not in lists]
-    likely = [name for name in named(EVENT, by_word) if name not in lists and name not in members]
+    events = (*SCORES, *(word for word in EVENT if word not in SCORES)) if choice.logits else EVENT
+    likely = [name for name in named(events, by_word) if name not in lists and name not in members]
     # A file may hold a probability and a confidence: the kind that was said decides between them.
     single = {"answer": confident or likely, "event": likely or confident, "classes": []}.get(
         str(choice.kind), confident + likely
     )
-    nested = [name for name in named(LISTS, by_word) if name in lists]
+    nested = [name for name in named((*LISTS, *SCORES) if choice.logits else LISTS, by_word) if name in lists]
     if choice.kind in ("event", "answer") and single:
         nested, sets = [], {}
     candidates = single + nested + [f"{family[0]} … {family[-1]}" for family in sets.values()]
@@ -321,7 +347,8 @@ def _prediction(
             "--column probabilities=A,B,C",
             field="kind",
         )
-    raise absent("confidence", names, source)
+    remedy = "" if choice.logits else asks_for_logits(by_word)
+    raise absent("confidence", names, source, remedy)
 
 
 def _outcome(
@@ -356,7 +383,7 @@ def _outcome(
             )
         raise absent("label", names, source)
     called = next((name for name in ("confidence", "probability") if name in said), None)
-    event = called == "probability" or word_of(chosen[0]) in EVENT
+    event = called == "probability" or word_of(chosen[0]) in (*EVENT, *SCORES)
     if "correct" in said:
         found, right_said = [said["correct"][0]], True
     elif "label" in said:

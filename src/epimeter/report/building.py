@@ -119,7 +119,7 @@ def report(
             *_suspicions(plan, totals, rows, table),
             *recalibrated(source),
             *repeated(source),
-            *cautions(totals, rows, table, lines),
+            *cautions(plan.kind, totals, rows, table, lines),
             *few_groups,
             *biased(lines),
             *infinite(lines),

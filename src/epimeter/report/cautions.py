@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from epimeter.card import find
+from epimeter.kinds import Kind
 from epimeter.passes.ledger import SliceTotals
 from epimeter.report.measurement import Measurement
 from epimeter.results import BinTable
@@ -14,6 +15,13 @@ from epimeter.views import View
 
 FEW_ROWS = 1000
 FEW_IN_BIN = 10
+ONE_OUTCOME = {
+    (True, True): "one class only: outcome 1 came true in every row, so nothing is known about outcome 0",
+    (True, False): "one class only: outcome 1 came true in no row, so nothing is known about it",
+    (False, True): "every answer is right, so nothing is known about wrong ones",
+    (False, False): "every answer is wrong, so nothing is known about right ones",
+}
+"""By whether an event was stated, and whether it came true."""
 
 
 def recalibrated(source: Mapping[str, Any]) -> tuple[str, ...]:
@@ -44,15 +52,16 @@ def damaged(skipped: Sequence[str]) -> tuple[str, ...]:
     return (f"{len(skipped)} damaged part{'s were' if len(skipped) > 1 else ' was'} left out: {some}{more}",)
 
 
-def cautions(totals: SliceTotals, rows: View | None, table: BinTable, lines: Iterable[Measurement]) -> tuple[str, ...]:
+def cautions(
+    kind: Kind, totals: SliceTotals, rows: View | None, table: BinTable, lines: Iterable[Measurement]
+) -> tuple[str, ...]:
     """One sentence each, the gravest first; `rows` is None where they are gone."""
     sentences = []
     if totals.n_rows < FEW_ROWS:
         sentences.append(f"only {totals.n_rows:,} rows: binned errors are biased upwards and intervals are wide")
     outcomes = table.frequency[table.count > 0]
     if (outcomes == outcomes[0]).all() and outcomes[0] in (0.0, 1.0):
-        seen = "came true" if outcomes[0] else "came out false"
-        sentences.append(f"one class only: every row {seen}, so nothing is known about the other outcome")
+        sentences.append(ONE_OUTCOME[kind == "event", bool(outcomes[0])])
     if totals.low == totals.high:
         sentences.append(f"one constant confidence, {totals.low:.6g}: it tells rows apart by nothing")
     empty = int((table.count == 0).sum())

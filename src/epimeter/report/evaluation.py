@@ -95,7 +95,7 @@ def evaluate(
     if y_prob is None and correct is None and confidence is None and is_source(y_true):
         names = None if classes is None else tuple(map(str, classes))
         label = None if positive is None else str(positive)
-        told = from_source(y_true, Choice(dict(columns or {}), kind, label, names), told)
+        told = from_source(y_true, Choice(dict(columns or {}), kind, label, names, logits=logits), told)
     elif columns is not None:
         raise InputError("columns= names the columns of a file or a frame; got bare columns", field="columns")
     else:

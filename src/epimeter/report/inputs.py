@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from epimeter.checks import as_array, check_finite, numbers, refuse_different_indexes
 from epimeter.errors import InputError
 from epimeter.readers import Choice, read
+from epimeter.readers.forecast import score_note
+from epimeter.readers.labels import pair_note, plain_words
+from epimeter.readers.scores import are_probabilities, probabilities
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,14 @@ def from_columns(given: Inputs, positive: Any, classes: Iterable[Any] | None, lo
     if positive is not None:
         y_true, note = _positive(y_true, positive)
         notes.append(note)
+    if positive is None and classes is None and (said := _plain_words(y_true)) is not None:
+        y_true, more = said
+        notes.extend(more)
     if classes is not None:
         y_true = _classed(y_true, list(classes))
     if logits:
         y_prob = _probabilities(y_prob)
-        notes.append(
-            "scores were turned into probabilities by " + ("softmax" if y_prob.ndim == 2 else "the logistic function")
-        )
+        notes.append(score_note("classes" if y_prob.ndim == 2 else "event"))
     if notes:
         given = replace(
             given, source={**(given.source or {}), "notes": [*(given.source or {}).get("notes", ()), *notes]}
@@ -133,6 +137,16 @@ def _kept(column: Any, keep: NDArray[np.bool_], name: str) -> Any:
     return np.array(array[keep].tolist()) if array.dtype == object else array[keep]
 
 
+def _plain_words(y_true: Any) -> tuple[NDArray[np.uint8], tuple[str, ...]] | None:
+    """Outcomes 0 and 1 where all labels are plain words for them, as a file's are read, and a note; None for all others."""
+    array = as_array(y_true, "y_true")
+    if array.ndim != 1 or array.dtype.kind not in "UO":
+        return None
+    words = array.tolist()
+    found = plain_words(words)
+    return None if found is None else (found, pair_note(list(dict.fromkeys(words)), "y_true"))
+
+
 def _positive(y_true: Any, positive: Any) -> tuple[NDArray[np.uint8], str]:
     labels = as_array(y_true, "y_true")
     outcome = np.asarray(labels == positive).astype(np.uint8)
@@ -160,8 +174,11 @@ def _classed(y_true: Any, classes: list[Any]) -> NDArray[np.int64]:
 
 
 def _probabilities(y_prob: Any) -> NDArray[np.float64]:
-    scores = numbers(y_prob, "y_prob").astype(np.float64)
+    scores = numbers(y_prob, "y_prob")
     check_finite(scores, "y_prob")
-    from scipy.special import expit, softmax
-
-    return np.asarray(softmax(scores, axis=1) if scores.ndim == 2 else expit(scores))
+    if are_probabilities(scores):
+        raise InputError(
+            "logits=True is for scores before softmax; y_prob holds probabilities already. Leave it out",
+            field="logits",
+        )
+    return probabilities(scores)

@@ -37,6 +37,7 @@ def scan(
     kind: str | None = None,
     positive: str | None = None,
     classes: Iterable[str] | None = None,
+    logits: bool = False,
     format: str | None = None,
     row_limit: int = ROW_LIMIT,
     sample: int | None = None,
@@ -66,6 +67,8 @@ def scan(
     kind, positive, classes
         What the forecast is (event, answer, classes), the label that is outcome 1, and the classes in the order of their
         columns, where names do not say.
+    logits
+        Whether the forecast is written as scores before softmax (classes) or the logistic function (one number a row).
     format
         csv, tsv, json, ndjson, parquet, arrow, npz or xlsx, where the suffix does not say.
     row_limit
@@ -101,6 +104,7 @@ def scan(
             kind=kind,
             positive=positive,
             classes=classes,
+            logits=logits,
             format=format,
             row_limit=row_limit,
             sample=sample,
@@ -125,6 +129,7 @@ def summarised(
     kind: str | None = None,
     positive: str | None = None,
     classes: Iterable[str] | None = None,
+    logits: bool = False,
     format: str | None = None,
     row_limit: int = ROW_LIMIT,
     sample: int | None = None,
@@ -144,7 +149,7 @@ def summarised(
         Keep the cells even if no metric asks for them.
     """
     asked = metrics if metrics is None or isinstance(metrics, str) else tuple(metrics)
-    choice = Choice(dict(columns or {}), kind, positive, None if classes is None else tuple(classes))
+    choice = Choice(dict(columns or {}), kind, positive, None if classes is None else tuple(classes), logits=logits)
     ask = Ask(choice, by, columns_read(asked), format, skip_damaged, parquet_pages)
     facts: dict[str, Any] = {"by": by, "row_limit": row_limit, "sample": sample, "seed": seed, "cells": cells}
 

@@ -86,7 +86,7 @@ def of_schema(
 def batch_of(batch: Any, columns: ReadColumns, source: str, first: int, order: int, slices: Any = None) -> Batch:
     """An Arrow batch or table as a batch of a pass; `slices` is the slice of all its rows, unless a column says it."""
     names = columns.roles.columns
-    if names.keys() == {"confidence", "label"} and columns.roles.positive is None:
+    if columns.roles.plain:
         prob, true = batch.column(names["confidence"][0]), batch.column(names["label"][0])
         straight = straight_prob(prob), straight_label(true)
         if straight[0] is not None and straight[1] is not None:

@@ -118,7 +118,7 @@ def _tables(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
             yield partial(one_batch, of_table(table, slices, first, order, extra))
             first, order = first + table.n_rows + table.unlabelled, order + table.n_rows + table.unlabelled
 
-    return Route(jobs(), ReadColumns(roles), name, None, tuple(skipped))
+    return Route(jobs(), ReadColumns(roles), name, None, tuple(skipped), first.notes)
 
 
 def one_batch(batch: Batch) -> list[Batch]:

@@ -130,6 +130,7 @@ def _stated(columns: ReadColumns) -> Choice:
         columns.roles.kind,
         columns.roles.positive,
         columns.roles.class_names,
+        logits=columns.roles.logits,
     )
 
 
@@ -152,7 +153,8 @@ def _columns_given(source: Any, name: str, ask: Ask) -> Route:
             yield partial(one_batch, of_table(table, slices, order, order, frozenset(ask.extra)))
             order += table.n_rows + table.unlabelled
 
-    return Route(jobs(), ReadColumns(roles), name, sum(part.n_rows + part.unlabelled for part in parts))
+    n_rows = sum(part.n_rows + part.unlabelled for part in parts)
+    return Route(jobs(), ReadColumns(roles), name, n_rows, notes=parts[0].notes)
 
 
 def _stream(reader: Iterable[Any], schema: Any, name: str, ask: Ask, n_rows: int | None = None) -> Route:

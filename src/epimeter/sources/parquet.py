@@ -145,8 +145,7 @@ def decoded(file: File, group: int, columns: ReadColumns, first: int, order: int
     What the pages do not say plainly, or not soundly, pyarrow is asked for, from there on: it has the last word.
     """
     done = 0
-    plain = columns.roles.columns.keys() == {"confidence", "label"} and columns.roles.positive is None
-    if plain and file.by_pages:
+    if columns.roles.plain and file.by_pages:
         try:
             for rows in _paged(file, group, columns, first, order):
                 yield rows

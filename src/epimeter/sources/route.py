@@ -39,15 +39,19 @@ class Ask:
 
 @dataclass(frozen=True)
 class Route:
-    """Jobs, the columns they read, and what is known of the rows before any is read."""
+    """Jobs, the columns they read, and what is known of the rows before any is read.
+
+    `notes` are sentences of the readers on how the columns were read, where a table was made of the rows.
+    """
 
     jobs: Iterable[Job]
     columns: ReadColumns
     name: str
     n_rows: int | None = None
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """Where the rows come from, for the report."""
-        notes = self.columns.roles.notes
+        notes = self.notes or self.columns.roles.notes
         return {"name": self.name, "columns": self.columns.roles.served} | ({"notes": list(notes)} if notes else {})

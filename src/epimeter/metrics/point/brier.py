@@ -48,7 +48,16 @@ def square_errors(view: View) -> NDArray[np.float64]:
     matrix="full class probabilities",
     pitfalls="With scale=class the largest value is 2/K, so values for different K are not comparable. "
     "scikit-learn's multiclass default is scale=sum.",
-    aliases=("bs", "mse", "mean_square_error", "quadratic_score", "brier", "brier_score_loss", "brier_loss", "brier_multi"),
+    aliases=(
+        "bs",
+        "mse",
+        "mean_square_error",
+        "quadratic_score",
+        "brier",
+        "brier_score_loss",
+        "brier_loss",
+        "brier_multi",
+    ),
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000.",
     interval=MeanScore(capped=False),
 )

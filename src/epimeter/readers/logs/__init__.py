@@ -26,7 +26,7 @@ from epimeter.readers.logs.sources import agreement, choose
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
-__all__ = ["Answers", "LogOptions", "is_log", "log_table", "read_log"]
+__all__ = ["Answers", "LogOptions", "is_log", "log_table", "read_log", "refuse_table_options"]
 
 Source = str | os.PathLike[str]
 SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson", ".parquet")
@@ -59,10 +59,19 @@ def _holds_answers(file: Path) -> bool:
 
 def log_table(source: Any, columns: Any) -> Table:
     """Logs as a table, read as a `Choice` or a mapping of roles to columns says."""
+    refuse_table_options(columns)
     answers = read_log(source, options=getattr(columns, "log", None))
     if getattr(columns, "kind", None) == "classes":
         return answers.matrix()
     return answers.table(getattr(columns, "columns", columns))
+
+
+def refuse_table_options(columns: Any) -> None:
+    """Refuse what says how the columns of a table are to be read: a log says itself what was answered and graded."""
+    said = {"--kind event": getattr(columns, "kind", None) == "event"}
+    said |= {f"--{name}": bool(getattr(columns, name, None)) for name in ("positive", "classes", "logits")}
+    for option in (option for option, given in said.items() if given):
+        raise ReadError(f"{option} is for tables of predictions; this is an evaluation log. Leave it out", field=option)
 
 
 def read_log(
