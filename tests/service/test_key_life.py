@@ -46,7 +46,7 @@ def test_keys_rotate_under_a_running_service_and_after_a_year_of_sleep(installat
 def test_a_service_without_its_root_key_warns_ahead_and_takes_up_what_the_operator_rotates(installation, tmp_path):
     service = installation.service
     drawer = tmp_path / "drawer"
-    (installation.registry / "root").rename(drawer)
+    (tmp_path / "data.root").rename(drawer)
     secret = tmp_path / "data" / "passphrase"
     with service.tenant("Drawer", "CRITICAL") as client:
         installation.day(80)

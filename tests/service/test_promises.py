@@ -59,7 +59,9 @@ def test_every_accepted_evaluation_is_counted_under_every_spelling(tenant):
     made = tenant.post("/v1/certificates", json={"evaluation_id": number["evaluation_id"]})
     assert made.status_code == 201, made.text
     assert made.json()["evidence"]["attempt"] == number["attempt"] == 2 + len(spellings)
+    assert made.json()["evidence"]["similar_systems"] == {"systems": 3, "evaluations": 3}
     verdict = tenant.get(f"/v1/certificates/{made.json()['certificate']['id']}/verify").json()
+    assert verdict["verdict"] == "VALID"
     assert "3 further systems" in verdict["similar_systems"]
     done(tenant, queued["evaluation_id"])
 

@@ -27,7 +27,8 @@ def _settings(config: str | None, options: dict[str, Any]) -> Any:
 def backup(target: Path, config: str | None, **options: Any) -> None:
     """Write database, logs, keys and secrets of a registry into one file, while it serves.
 
-    The file holds everything that the registry is, its secrets too: keep it as you keep them.
+    The file holds everything that the registry is, its secrets too, but for the root key: that lies apart from the passphrase and
+    is copied once, to another place. Keep the file as you keep secrets.
 
     \b
     epimeter backup registry-2026-11-15.tar --data epimeter-data
@@ -37,6 +38,8 @@ def backup(target: Path, config: str | None, **options: Any) -> None:
 
     manifest = room.backup(settings, target)
     click.echo(f"{target}: {len(manifest['files'])} files, made {manifest['made_at']}; it holds secrets, keep it apart")
+    if not settings.root_folder.is_relative_to(settings.folder):
+        click.echo(f"the root key is not in it; keep a copy of {settings.root_folder} in another place")
 
 
 @click.command()
@@ -60,3 +63,7 @@ def restore(source: Path, config: str | None, **options: Any) -> None:
     click.echo(
         f"{settings.folder}: {len(manifest['files'])} files of {manifest['made_at']} are back; start it with: epimeter serve"
     )
+    if not settings.root_folder.exists():
+        click.echo(
+            f"the root key was not in it: put its folder to {settings.root_folder}, or say where it is with root_keys"
+        )

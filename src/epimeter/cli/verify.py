@@ -174,6 +174,11 @@ def _summary(body, level: str) -> None:  # type: ignore[no-untyped-def]
         f"{metrics['accuracy']}, {metrics['sample_size']:,} records, {evidence['assurance']}"
     )
     click.echo(f"  attempt {evidence['attempt']}, {_promised(body)}, conducted by: {evidence['conducted_by']}")
+    near = evidence.get("similar_systems")
+    if near is not None:
+        from epimeter.trust.names import similar_sentence
+
+        click.echo(f"  {similar_sentence(near['systems'], near['evaluations'])}")
 
 
 def _promised(body) -> str:  # type: ignore[no-untyped-def]

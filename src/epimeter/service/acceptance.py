@@ -28,6 +28,7 @@ from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.stored import evaluation_of, held_against, with_obstacles
 from epimeter.store import Store, evaluations, jobs, journal, organizations, registry
 from epimeter.store.moments import month_of, new_id, now
+from epimeter.trust.names import similar_sentence
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,18 +190,6 @@ def quota_used_up(quota: int, month: str) -> Problem:
         f"the {quota:,} evaluations of {month} are used up; the next month begins at {reset:%Y-%m-%d} UTC",
         headers={"Retry-After": str(seconds)},
     )
-
-
-def similar_sentence(names: int, tries: int) -> str | None:
-    """What is said of systems with similar names: trying under another name is trying too."""
-    if not names:
-        return None
-    systems = (
-        "system of this organisation has a similar name"
-        if names == 1
-        else "systems of this organisation have similar names"
-    )
-    return f"{names:,} further {systems}, with {tries:,} evaluation{'' if tries == 1 else 's'}"
 
 
 def _similar(db: Connection, organization: str, facts: Facts) -> tuple[str, ...]:

@@ -62,13 +62,13 @@ class IssuerFolder:
         passphrase: str,
         *,
         ahead: timedelta = AHEAD,
-        root_folder: str | None = None,
+        root_folder: Path | str | None = None,
     ) -> None:
         self.folder, self._passphrase = folder, passphrase
-        self._ahead, self._root_folder = ahead, root_folder
+        self._ahead, self._root_folder = ahead, Path(root_folder or folder / "root")
         with alone(folder.with_name(f"{folder.name}.lock")):
             if not folder.exists():
-                _make(folder, issuer, passphrase)
+                _make(folder, issuer, passphrase, root_folder)
         self.registry = Registry(folder)
         self.audit = Log(folder / "audit.db")
         self._lock = threading.Lock()
@@ -122,7 +122,7 @@ class IssuerFolder:
         """
         at = _now()
         due = [one for one in self.endings() if one.role in SIGNING and one.at <= at + self._ahead]
-        roots = KeyStore(self._root_folder or self.folder / "root")
+        roots = KeyStore(self._root_folder)
         if not due or not self._ahead or not roots.ring.keys("root"):
             return ()
         return rotate_due(self.folder, self._passphrase, at, ahead=self._ahead, root_folder=self._root_folder)
@@ -150,7 +150,8 @@ class IssuerFolder:
         soon = [one for one in self.endings() if one.at <= at + WARNING]
         if not soon:
             return "ok"
-        advice = f"run: epimeter keys rotate {self.folder}"
+        apart = "" if self._root_folder == self.folder / "root" else f" --root-keys {self._root_folder}"
+        advice = f"run: epimeter keys rotate {self.folder}{apart}"
         word = "fault" if soon[0].at <= at else "warning"
         return f"{word}: {'; '.join(one.sentence(at) for one in soon)}; {advice}"
 
@@ -256,6 +257,7 @@ class IssuerFolder:
         evaluation: str,
         evaluated_at: datetime,
         attempt: int,
+        similar: tuple[int, int] = (0, 0),
     ) -> bytes:
         """Issue the certificate of an assessment in the fixed profile; refused when the data allow none."""
         missed: tuple[str, ...] = ()
@@ -274,6 +276,7 @@ class IssuerFolder:
             evaluation=evaluation,
             evaluated_at=evaluated_at,
             counted=attempt,
+            similar=similar,
         )
         with self._lock:
             self._statuses = None
@@ -329,14 +332,15 @@ class IssuerFolder:
         return verify(data, Trust.of(self.registry.root()), at=at, status=self.registry.status_file())
 
 
-def _make(folder: Path, issuer: str, passphrase: str) -> None:
+def _make(folder: Path, issuer: str, passphrase: str, root_folder: Path | str | None) -> None:
     """A new issuer; the folder gets its name when it is whole, so that a process that dies meanwhile leaves none."""
     making = folder.with_name(f"{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(mode=0o700, parents=True)
     parts = urlsplit(issuer)
     origin = f"{parts.netloc or issuer}{parts.path.rstrip('/')}/log"
-    Registry.create(making, issuer=issuer, origin=origin, passphrase=passphrase, at=_now()).close()
+    names = {"issuer": issuer, "origin": origin, "passphrase": passphrase}
+    Registry.create(making, **names, at=_now(), root_folder=root_folder).close()
     making.rename(folder)
 
 

@@ -80,18 +80,17 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
 
 
 def finish_left(store: Store, ledger: IssuerFolder, patience: int) -> None:
-    """Note certificates whose process died between issuing and noting, though nobody asks for them again; else end the claim."""
+    """Note certificates whose process died between issuing and noting, though nobody asks for them again.
+
+    A claim from which nothing was issued stays: whoever asks next takes it over.
+    """
     with store.reading() as db:
         claims = registry.left(db, now(), patience)
     for claim in claims:
         data = ledger.issued_from(claim["evaluation"])
-        if data is None:
-            with store.writing() as db:
-                registry.give_up(db, claim["evaluation"], claim["claimed_at"])
-            continue
         with store.reading() as db:
             row = evaluations.find(db, claim["organization"], claim["evaluation"])
-        if row is not None:
+        if data is not None and row is not None:
             _noted(store, ledger, row, "schedule", data)
 
 
@@ -158,6 +157,7 @@ def _certified(
         rows = evaluations.retained_rows(db, row["id"])
         found = state.children.do(errand, Judged, rows, seconds=state.settings.job_time).found
         attempt = evaluations.attempts(db, caller.organization, facts.model_id)
+        similar = evaluations.similar(db, caller.organization, facts.model_id)
     held.confirm()
     data: bytes = state.ledger.certify(
         found,
@@ -167,6 +167,7 @@ def _certified(
         evaluation=row["id"],
         evaluated_at=moment(row["completed_at"]),
         attempt=attempt,
+        similar=similar,
     )
     return data
 

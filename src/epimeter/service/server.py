@@ -56,16 +56,23 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pa
             if not store.postgres:
                 with store.writing() as db:
                     leases.lapse(db)
+            first = not (settings.folder / "registry").exists()
             ledger = IssuerFolder(
                 settings.folder / "registry",
                 settings.address,
                 secrets.passphrase,
                 ahead=timedelta(days=settings.rotate_keys_days),
-                root_folder=settings.root_keys,
+                root_folder=settings.root_folder,
             )
             if settings.issuer not in (None, ledger.registry.issuer):
                 raise SettingsError(
                     f"issuer stands in certificates and cannot be changed; {settings.folder} is of {ledger.registry.issuer}"
+                )
+            if first:
+                say(
+                    f"the root key, which appoints all others, lies in {settings.root_folder}, and the passphrase that opens it "
+                    f"{_passphrase_place(settings)}: move the folder of the root key to a medium in a drawer, and say where it is "
+                    "with root_keys when keys are due; while it lies there keys rotate by themselves"
                 )
             for sentence in ledger.rotate_due():
                 say(sentence)
@@ -85,6 +92,10 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pa
             if ledger is not None:
                 ledger.close()
             store.close()
+
+
+def _passphrase_place(settings: Settings) -> str:
+    return f"in {settings.folder / 'passphrase'}" if (settings.folder / "passphrase").exists() else "in the settings"
 
 
 def give_memory_back() -> None:

@@ -91,7 +91,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Days before the end of an issuer, status or log key at which it gets a successor; 0 leaves it to the operator. Issuer and
     status keys live 90 days, so by default they are rotated every 60; the old one holds for another week."""
     root_keys: str | None = None
-    """Folder of the root key, which signs every rotation; by default `registry/root` in the data folder."""
+    """Folder of the root key, which signs every rotation; by default `<data>.root`, beside the data folder: apart from the
+    passphrase."""
     keep_rows_days: Whole = 30
     """How long the rows of an evaluation that may become a certificate are kept."""
     signal_period: Seconds = 60.0
@@ -127,6 +128,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def folder(self) -> Path:
         return Path(self.data)
+
+    @property
+    def root_folder(self) -> Path:
+        """Where the root key lies; a registry from before it lay apart from the passphrase keeps it where it is."""
+        if self.root_keys is not None:
+            return Path(self.root_keys)
+        within, folder = self.folder / "registry" / "root", self.folder.absolute()
+        return within if within.exists() else folder.with_name(f"{folder.name}.root")
 
     @property
     def address(self) -> str:

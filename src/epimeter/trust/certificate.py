@@ -130,6 +130,7 @@ SHAPE: Shape = {
             {"id": identity(REGISTRATION), "log_index": count(), "entry_digest": _SHA256, "registered_at": moment}
         ),
         "attempt": count(1),
+        "similar_systems": Optional({"systems": count(1), "evaluations": count()}),
         "assurance": word("firm", "marginal"),
         "conducted_by": word(*CONDUCTED_BY),
     },
@@ -228,6 +229,8 @@ class Terms:
     status_list: str
     status_index: int
     attempt: int = 1
+    similar: tuple[int, int] = (0, 0)
+    """Further systems of the organisation with similar names, and their evaluations: trying under another name is trying too."""
     supersedes: str | None = None
     conducted_by: str = "self_submitted"
     report_digest: str | None = None
@@ -310,6 +313,7 @@ def draft(found: Assessment, subject: Subject, terms: Terms) -> dict[str, Any]:
             "unlabelled": found.unlabelled,
             "preregistration": None if terms.preregistration is None else dict(terms.preregistration),
             "attempt": terms.attempt,
+            **({"similar_systems": dict(zip(("systems", "evaluations"), terms.similar))} if terms.similar[0] else {}),
             "assurance": found.assurance,
             "conducted_by": terms.conducted_by,
         },

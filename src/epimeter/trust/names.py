@@ -96,3 +96,15 @@ def _skeleton(name: str) -> str:
     folded = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)
     kept = (letter for letter in folded if letter.isalnum())
     return "".join(kept).replace("0", "o").replace("1", "l").replace("i", "l")
+
+
+def similar_sentence(names: int, tries: int) -> str | None:
+    """What is said of systems with similar names: trying under another name is trying too."""
+    if not names:
+        return None
+    systems = (
+        "system of this organisation has a similar name"
+        if names == 1
+        else "systems of this organisation have similar names"
+    )
+    return f"{names:,} further {systems}, with {tries:,} evaluation{'' if tries == 1 else 's'}"

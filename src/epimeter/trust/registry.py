@@ -153,6 +153,7 @@ class Registry:
         evaluation: str | None = None,
         evaluated_at: datetime | None = None,
         counted: int = 0,
+        similar: tuple[int, int] = (0, 0),
     ) -> Outcome:
         """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
 
@@ -160,7 +161,8 @@ class Registry:
         the same. `evaluation` and `evaluated_at` name an evaluation that was made before; its day is where the next is
         counted from. Where evaluations are counted as they are accepted, before anything comes of them, `counted` is their
         number; the certificate never states less. The log numbers results as they come, so that one that comes later
-        than its acceptance has a number too, and no number is more than were accepted.
+        than its acceptance has a number too, and no number is more than were accepted. `similar` counts further systems of the
+        organisation with similar names, and their evaluations.
         """
         identity = new_id(CERTIFICATE, at.year)
         check_shape(subject.to_json(), SUBJECT, "subject")
@@ -216,6 +218,7 @@ class Registry:
                 status_list=self.list_id,
                 status_index=free_index(taken, LEAST_LENGTH),
                 attempt=attempt,
+                similar=similar,
                 supersedes=None if old is None else old[0],
                 conducted_by=conducted_by,
                 report_digest=None if report is None else f"sha-256:{hashlib.sha256(report).hexdigest()}",

@@ -14,7 +14,6 @@ from fastapi.responses import Response
 from epimeter.documents.paper import pdf
 from epimeter.documents.sections import Document, Grid, Items, Paragraph, Section
 from epimeter.errors import LogError, MissingExtraError
-from epimeter.service.acceptance import similar_sentence
 from epimeter.service.access import anybody
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
@@ -24,6 +23,7 @@ from epimeter.trust.attesting import attestations
 from epimeter.trust.canonical import load_canonical, to_base64url
 from epimeter.trust.credential import credential
 from epimeter.trust.entries import system_digest
+from epimeter.trust.names import similar_sentence
 from epimeter.trust.verdict import NOT_PROVEN, ONLY_SUMS
 from epimeter.web import verifying
 from epimeter.web.page import Facts, page

@@ -14,7 +14,6 @@ from fastapi.responses import Response
 
 from epimeter.errors import InputError, LogError
 from epimeter.service import webhooks
-from epimeter.service.acceptance import similar_sentence
 from epimeter.service.access import Known
 from epimeter.service.answers import answer, once
 from epimeter.service.badge import badge
@@ -43,6 +42,7 @@ from epimeter.store.moments import now, written
 from epimeter.trust.calendar import certificate_line, to_calendar
 from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
+from epimeter.trust.names import similar_sentence
 from epimeter.trust.registration import RegisteredPlan
 from epimeter.trust.statement import to_envelope
 
