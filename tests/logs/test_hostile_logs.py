@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+import zipfile
 
 import pytest
 from click.testing import CliRunner
@@ -60,3 +62,53 @@ def test_another_file_under_the_suffix_of_a_log_is_refused(text, what, tmp_path)
     run = CliRunner().invoke(command_line, ["evaluate", str(tmp_path / "a.eval")])
     assert isinstance(run.exception, ReadError)
     assert str(run.exception) == f"a.eval must be an inspect log, as its name says; it holds {what}"
+
+
+def archive(path, *more):
+    """An inspect archive of six samples, and further members: name or entry, and content."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps({"status": "success", "eval": {"model": "m", "task": "t"}}))
+        for number in range(6):
+            made.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample(number)))
+        for name, text in more:
+            made.writestr(name, text)
+    return path
+
+
+def link(name):
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o120777 << 16
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (("../../elsewhere_epoch_1.json", json.dumps(sample(9))), "must be files in it"),
+        (("samples/../9_epoch_1.json", json.dumps(sample(9))), "must be files in it"),
+        (("/samples/9_epoch_1.json", json.dumps(sample(9))), "must be files in it"),
+        ((link("samples/9_epoch_1.json"), "/etc/hostname"), "must be files in it"),
+        (("samples/1_epoch_1.json", json.dumps(sample(1))), "must be there once"),
+        (("samples/9_epoch_1.json", b'{"id": 9, "metadata": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "nest so deep"),
+        (("samples/9_epoch_1.json", json.dumps(sample(9, id="9" * 3000))), "at most 2,000 characters"),
+        (("samples/9_epoch_1.json", json.dumps(sample(9, id="9" * 3_000_000))), "times its size; it is refused"),
+        (("samples/9_epoch_1.json", json.dumps({"epoch": 1, "scores": {"choice": {"value": "C"}}})), "must have an id"),
+        (("samples/9_epoch_1.json", b""), "must be JSON"),
+    ],
+)  # fmt: skip
+def test_hostile_members_are_one_sentence_each(member, message, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile warns of a name that is there already
+        path = archive(tmp_path / "run.eval", member)
+    with pytest.raises(ReadError, match=message) as refusal:
+        read_log(path)
+    assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 300
+
+
+def test_a_journal_without_samples_says_that_none_was_finished(tmp_path):
+    path = tmp_path / "run.eval"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"model": "m", "task": "t"}}))
+        made.writestr("_journal/summaries/1.json", "[]")
+    with pytest.raises(ReadError, match="stopped before one was finished"):
+        read_log(path)

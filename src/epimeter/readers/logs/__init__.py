@@ -135,6 +135,8 @@ def _files(sources: list[Source]) -> list[tuple[str, Format]]:
                     if not folder:
                         raise
                     continue
+            if folder and format is not None and format.name == "helm_states" and _has_statistics(file):
+                continue
             if format is not None:
                 found.append((file, format))
             elif not folder:
@@ -142,6 +144,11 @@ def _files(sources: list[Source]) -> list[tuple[str, Format]]:
         if len(found) == before:
             raise ReadError(f"{shown(path)} holds no evaluation log", field="source")
     return found
+
+
+def _has_statistics(file: str) -> bool:
+    """Whether HELM's own grades of these answers lie beside them: in a folder they are read instead."""
+    return Path(file).with_name("per_instance_stats.json").is_file()
 
 
 def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:

@@ -68,6 +68,7 @@ FORMATS = (
         (_keys("spec/eval_name"), _keys("run_id", "event_id", "sample_id")),
     ),
     Format("helm", "HELM per-instance statistics", "helm", (_keys("instance_id", "stats/name"),)),
+    Format("helm_states", "HELM scenario state", "helm_states", (_keys("adapter_spec/method", "request_states"),)),
     Format(
         "promptfoo",
         "promptfoo results",

@@ -7,7 +7,9 @@ With one request an instance `max_prob` is the product over the completion's tok
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from epimeter.errors import ReadError
@@ -23,6 +25,7 @@ PREFERRED = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_pr
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     """The instances, one answer each; perturbed copies are no new answers."""
     score = options.scorer
+    _about(stream, run)
     all_one, with_probability = True, 0
     for place, entry in enumerate(values(stream)):
         if not isinstance(entry, dict):
@@ -66,6 +69,23 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             field="max_prob",
         )
     run.scorer = score
+
+
+def _about(stream: Stream, run: Run) -> None:
+    """The model and the name of the run, from the `run_spec.json` that HELM writes beside the statistics."""
+    if stream.path is None:
+        return
+    try:
+        spec = json.loads(Path(stream.path).with_name("run_spec.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(spec, dict):
+        adapter = spec.get("adapter_spec")
+        run.model = str(adapter["model"]) if isinstance(adapter, dict) and adapter.get("model") else None
+        # The run's name says the model too; two models have the rest in common.
+        name, _, settings = str(spec.get("name") or "").partition(":")
+        common = ",".join(part for part in settings.split(",") if not part.startswith(("model=", "model_deployment=")))
+        run.task = f"{name}:{common}" if common else name or None
 
 
 def _statistics(entry: dict[str, Any]) -> dict[str, tuple[float | None, int]]:

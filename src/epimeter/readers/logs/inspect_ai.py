@@ -24,6 +24,8 @@ from epimeter.readers.wording import clean, listed, shown
 ATTACHED = "attachment://"
 HEADERS = (b"header.json", b"_journal/start.json")
 """What says what was evaluated; the journal's where a run was killed."""
+LINK = 0o12
+"""The kind of file, in an entry's attributes, that is a symbolic link."""
 UNKNOWN = {
     "unknown": True, "is_unknown": True, "unanswerable": True, "answerable": False, "is_answerable": False, "known": False,
 }  # fmt: skip
@@ -67,7 +69,9 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             scorer = next(iter(scores))
         yield _answer(sample, scores, scorer, run)
     if empty:
-        raise ReadError(f"{run.source} has no samples; its status is {shown(run.facts.get('status'))}")
+        status = run.facts.get("status")
+        why = f"its status is {shown(status)}" if status is not None else "the run was stopped before one was finished"
+        raise ReadError(f"{run.source} has no samples; {why}")
     if not seen:
         raise ReadError(f"{run.source} has no scores; score the log first: inspect score", field="scores")
     if scorer not in seen:
@@ -110,6 +114,11 @@ def header_entry(archive: Archive) -> int:
     names: list[str] = []
     for place, entry, tail in archive.entries():
         name = tail[: entry[10]]
+        if name[:1] in (b"/", b"\\") or b"/../" in b"/" + name or entry[15] >> 28 == LINK:
+            raise ReadError(
+                f"the members of a log must be files in it; {clean(name.decode('utf-8', 'replace'))} of {archive.source} points "
+                "elsewhere"
+            )
         if name in HEADERS:
             found[name] = place
         elif len(names) < 9:
@@ -137,7 +146,7 @@ def _archived(archive: Archive, run: Run) -> Iterator[Sample]:
         text = archive.read(member)
         try:
             yield decoder.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError):  # NaN, or no JSON
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # NaN, or no JSON
             element = parsed(text, f"{clean(member.name)} of {run.source}")
             if not isinstance(element, dict):
                 raise ReadError(
@@ -178,6 +187,8 @@ def _scores(sample: Sample) -> dict[str, Any]:
 
 
 def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run) -> Answer:
+    if not isinstance(sample.id, int | str):
+        raise ReadError(f"every sample must have an id; one of {run.source} has {shown(sample.id)}", field="id")
     question, epoch = str(sample.id), sample.epoch if isinstance(sample.epoch, int) else 1
     score = scores.get(scorer) if scorer is not None else None
     score = score if isinstance(score, dict) else {}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BATCH = 1 << 15
 LONGEST = 500
 """Characters of a metadata value, or an answer, that are carried along."""
+LONGEST_NAME = 2000
 SHORT = 60
 """Characters up to which a whole text can be a refusal to answer."""
 NUMBERS = re.compile(r"confiden|certain|prob|credence|likelihood", re.IGNORECASE)
@@ -42,6 +43,12 @@ class Rows:
     def add(self, answer: Answer, run: Run, number_of_run: int) -> None:
         """Read one answer's confidences and keep its row."""
         options = self.options
+        if len(answer.question) > LONGEST_NAME:
+            raise ReadError(
+                f"the name of a question must have at most {LONGEST_NAME:,} characters; {run.source} has one of "
+                f"{len(answer.question):,}",
+                field="id",
+            )
         if answer.correct != 1 and not answer.declined:
             said = answer.answer if answer.answer is not None else answer.text
             answer.declined = said is not None and len(said) <= SHORT and declines(said, answer.expected)
