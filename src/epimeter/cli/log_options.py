@@ -18,22 +18,17 @@ from epimeter.readers.logs.answer import LogOptions
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Scale(click.ParamType):
+def scale_of(_: click.Context, __: click.Parameter, value: str | None) -> float | str | None:
     """A number, or which values of a score without bounds mean surer."""
-
-    name = "NUMBER|higher|lower"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number or the word."""
-        if value in ("higher", "lower"):
-            return value
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not 0 < number < math.inf:
-            self.fail(f"a scale is a number above 0, or higher or lower; got {value}", param, ctx)
-        return number
+    if value is None or value in ("higher", "lower"):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise click.BadParameter(f"a scale is a number above 0, or higher or lower; got {value}")
+    return number
 
 
 LOG_OPTIONS = (
@@ -41,8 +36,9 @@ LOG_OPTIONS = (
     click.option("--confidence", metavar="SOURCE",
                  help="Logs: answer_token, choice_logprob, sequence_logprob, verbalised, agreement, score:NAME, metadata:NAME."),
     click.option("--confidence-pattern", metavar="REGEX", help="Logs: how confidence is stated, as 'sure: ([0-9]+)'."),
-    click.option("--scale", type=Scale(), help="Logs: what a confidence without a unit is out of (1, 10, 100); for a score "
-                 "without bounds which values mean surer (higher, lower)."),
+    click.option("--scale", metavar="NUMBER|higher|lower", callback=scale_of,
+                 help="Logs: what a confidence without a unit is out of (1, 10, 100); for a score without bounds which values "
+                 "mean surer (higher, lower)."),
     click.option("--words", type=click.Path(dir_okay=False), help="Logs: JSON file of words and the confidence each is."),
     click.option("--abstain", type=click.Choice(["unknown", "wrong", "leave-out"]), default="unknown", show_default=True,
                  help="Logs: what a declined answer is."),

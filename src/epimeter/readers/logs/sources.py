@@ -78,7 +78,7 @@ def choose(
             f"falls with length and is "
             "no confidence in the answer. Prefer answer_token, choice_logprob or verbalised"
         )
-    if options.scale in ("higher", "lower"):
+    if isinstance(options.scale, str):
         if ":" not in name:
             raise ReadError(
                 f"--scale {options.scale} is for a score without bounds, named with --confidence score:NAME or "
