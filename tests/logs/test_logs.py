@@ -316,6 +316,16 @@ def test_scores_with_parts_are_read_and_a_hundred_that_nobody_said_is_missing(tm
     assert rows["0_epoch_1"]["correct"] == 1 and rows["1_epoch_1"]["why"] == "declined"
 
 
+def test_numbers_written_as_text_are_numbers_and_a_hundred_beside_others_is_meant(tmp_path):
+    said = ["85%", "70 %", "5%", "100%"]
+    samples = [sample(str(i), "C" if i else "I", score={"metadata": {"confidence": c}}) for i, c in enumerate(said)]
+    rows = read_log(written(tmp_path, "log.json", inspect_log(samples))).rows
+    assert rows["confidence"].to_pylist() == [0.85, 0.7, 0.05, 1.0]
+    commas = [sample("a", "0,5", score={"metadata": {"confidence": "0,7"}}), sample("b", "1", text="Confidence: 60%")]
+    rows = read_log(written(tmp_path, "b.json", inspect_log(commas)), correct_from=0.5).rows
+    assert rows["confidence"].to_pylist()[0] == 0.7 and rows["correct"].to_pylist()[0] == 1
+
+
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [

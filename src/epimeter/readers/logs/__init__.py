@@ -22,7 +22,7 @@ from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.pieces import in_pieces
 from epimeter.readers.logs.rows import Rows
-from epimeter.readers.logs.sources import agreement, choose
+from epimeter.readers.logs.sources import agreement, choose, without_unsaid
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
@@ -178,6 +178,8 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
     }
     if len(set(questions)) < len(questions) and "agreement" not in sources:
         sources["agreement"] = agreement(questions, table.column("answer").to_pylist(), finished, declined)
+    unsaid = table.column("unsaid").fill_null(False).to_numpy() if "unsaid" in table.column_names else ~usable & usable
+    sources, dropped = without_unsaid(sources, unsaid)
     if not usable.any():
         raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
     taken = choose(sources, usable, floats(table, "length"), options, source)
@@ -189,7 +191,12 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
         recalibrated = recalibrate(confidence, correct, questions, taken.name, taken.surer, source)
         confidence = recalibrated.confidence
     notes = [*taken.notes, *_notes(table, rows, runs, taken.name, confidence, correct, options)]
-    drop = [name for name in table.column_names if name.startswith("source:") or name in ("run", "length", "declined")]
+    if dropped.get(taken.name):
+        notes.append(
+            f"{dropped[taken.name]:,} times: a confidence of 100 was logged where the answer states none; taken as missing"
+        )
+    left = ("run", "length", "declined", "unsaid")
+    drop = [name for name in table.column_names if name.startswith("source:") or name in left]
     made = table.drop_columns(drop)
     without = usable & np.isnan(confidence)
     why = np.array(table.column("why").to_pylist(), object)

@@ -21,6 +21,7 @@ UNANSWERED = re.compile(
     re.IGNORECASE,
 )
 
+DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d{1,2}|(?<=^0,)\d+)$")
 PARTLY_RIGHT = "partly right"
 Outcome = tuple[float | None, bool, str | None]
 """Credit, whether the answer was declined, and why there is no credit."""
@@ -53,6 +54,8 @@ def outcome(value: Any, where: str) -> Outcome:
         return 0.5, False, PARTLY_RIGHT
     if word in ("", "nan", "none", "null"):
         return None, False, "not scored"
+    if not word.endswith("%") and (credit := number(word)) is not None:
+        return outcome(credit, where)
     raise ReadError(
         f"a score must say right or wrong (C, I, P, N, 0, 1, true, yes …); {where}, has {shown(value)}", field="score"
     )
@@ -84,11 +87,13 @@ def declines(answer: str | None, expected: str | None) -> bool:
 
 
 def number(value: Any) -> float | None:
-    """A number, also one written as text or as a percentage's digits; None for anything else."""
+    """A number, also one written as text (0,7 as 0.7) or as a percentage's digits; None for anything else."""
     if isinstance(value, bool) or value is None or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str):
+        value = DECIMAL_COMMA.sub(r"\1.\2", value.strip().removesuffix("%").rstrip())
     try:
-        return float(value.strip().removesuffix("%") if isinstance(value, str) else value)
+        return float(value)
     except (ValueError, OverflowError):
         return None
 

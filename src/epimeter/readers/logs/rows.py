@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from epimeter.errors import ReadError
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.outcomes import PARTLY_RIGHT, declines, number
+from epimeter.readers.logs.sources import is_confidence
 from epimeter.readers.logs.tokens import above_one, at_answer, sequence_probability
 from epimeter.readers.wording import brief, shown
 
@@ -25,7 +26,6 @@ LONGEST = 500
 LONGEST_NAME = 2000
 SHORT = 60
 """Characters up to which a whole text can be a refusal to answer."""
-NUMBERS = re.compile(r"confiden|certain|prob|credence|likelihood", re.IGNORECASE)
 
 
 class Rows:
@@ -103,14 +103,8 @@ class Rows:
             found = number(value)
             if found is None or math.isnan(found):
                 continue
-            if (
-                found == 100
-                and NUMBERS.search(name)
-                and text is not None
-                and not (speaks_of_confidence(text) or "100" in text)
-            ):
-                run.counts["a confidence of 100 was logged where the answer states none; taken as missing"] += 1
-                continue
+            if "unsaid" not in row and text is not None and is_confidence(name):
+                row["unsaid"] = not (speaks_of_confidence(text) or "100" in text)
             row[f"source:{name}"] = found
         probabilities = answer.probabilities
         if answer.tokens:
@@ -212,7 +206,8 @@ def _column(name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
     fixed = {
-        "correct": pa.float64(), "epoch": pa.int64(), "declined": pa.bool_(), "unknown": pa.bool_(), "run": pa.int32(),
+        "correct": pa.float64(), "epoch": pa.int64(), "declined": pa.bool_(), "unknown": pa.bool_(),
+        "unsaid": pa.bool_(), "run": pa.int32(),
         "length": pa.int64(), "timestamp": pa.timestamp("us", "UTC"), "option": pa.int64(), "outside_options": pa.float64(),
         "option_probabilities": pa.list_(pa.float64()),
     }  # fmt: skip

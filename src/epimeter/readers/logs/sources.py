@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ SAME = {
     "metadata": "metadata:confidence",
     "score": "score:confidence",
 }
+NUMBERS = re.compile(r"confiden|certain|prob|credence|likelihood", re.IGNORECASE)
+"""Names of numbers that may be a confidence."""
 CONFIDENCE_NAMES = ("confidence", "certainty", "credence")
 LONG = 16
 """Tokens from which a product over all of them says nothing about the answer."""
@@ -89,6 +92,30 @@ def choose(
     if ":" in name:
         values = scaled(values, options.scale, name, source)
     return Chosen(name, values, coverage, tuple(notes))
+
+
+def is_confidence(name: str) -> bool:
+    """Whether a number of a score or of metadata may be a confidence, by its name."""
+    return NUMBERS.search(name) is not None
+
+
+def without_unsaid(
+    sources: Mapping[str, Numbers], unsaid: NDArray[np.bool_]
+) -> tuple[dict[str, Numbers], dict[str, int]]:
+    """The sources without the hundreds that nobody said, and how many each had.
+
+    Scorers that take the confidence from the text log 100 where the text states none. Where such a source has another
+    number for a text without a statement it does not come from the text, and its hundreds are meant.
+    """
+    made, dropped = dict(sources), {}
+    for name, values in sources.items():
+        if ":" not in name or not is_confidence(name):
+            continue
+        silent = unsaid & ~np.isnan(values)
+        hundred = silent & (values == 100)
+        if hundred.any() and (hundred == silent).all():
+            made[name], dropped[name] = np.where(hundred, np.nan, values), int(hundred.sum())
+    return made, dropped
 
 
 def _is_confidence(name: str) -> bool:
