@@ -43,6 +43,29 @@ def test_a_snippet_that_fails_is_a_failure_of_its_page(tmp_path):
         run("```python\nnothing_of_that_name\n```\n", tmp_path)
 
 
+def test_output_that_a_page_states_is_held_against_what_was_printed(tmp_path):
+    from snippets import run
+
+    page = "```python\nprint('said   74 %, came true 60 %')\n```\n\n```text output\n{}\n```\n"
+    run(page.format("said 74 %, … 60 %"), tmp_path)
+    with pytest.raises(AssertionError, match="states 'said 75 %', which was not printed"):
+        run(page.format("said 75 %"), tmp_path)
+
+
+TYPED_BY_HAND = {
+    "operations.md": "tests/service/test_backup.py",
+    "standards.md": "tests/standards",
+    "trust.md": "log monitor",
+}
+"""Pages with commands that need a machine, a network or files of a user's own, and where these are tested."""
+
+
+def test_no_page_hides_a_command_from_the_suite():
+    pages = {path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
+    hidden = [page for page, text in pages.items() if re.search(r"^    epimeter [a-z]+ ", text, re.M)]
+    assert set(hidden) == {"scale.md", "experiments/bias.md", "experiments/ecd.md", *TYPED_BY_HAND}
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site") / "site"
