@@ -116,9 +116,14 @@ class BinnedError:
             low += width * int(np.count_nonzero(below(inner) < level))
         return low + width / 2
 
+    def _above_median(self) -> bool:
+        """Whether the size seen is above the median under no error by more than that is searched to: most sizes are."""
+        least = self.seen - 8 * float(_size(self.share, self.spread, self.norm)) / 64**4
+        return least > 0 and bool(self.below(np.zeros(1), least)[0] >= 0.5)
+
     def ends(self, level: float) -> tuple[float, float]:
         """The interval of its size."""
-        raised = max(self.seen, self.quantile(0.0, 0.5))
+        raised = self.seen if self._above_median() else max(self.seen, self.quantile(0.0, 0.5))
         widest = self.seen + 4 * float(_size(self.share, self.spread, self.norm))
 
         def chances(theta: Floats) -> tuple[Floats, Floats]:

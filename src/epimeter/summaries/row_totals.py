@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from epimeter.core import NULL, ffi, lib, read, write
 from epimeter.core.row_loops import Rows
+from epimeter.core.threads import shared
 from epimeter.errors import UnsoundRowsError
 from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
 from epimeter.summaries.fine import Fine
@@ -316,10 +317,14 @@ class CellLoop:
 
 def summary_of(recipe: Recipe, view: Binary) -> Any:
     """The summary of one view under one recipe that has a loop."""
-    totals = RowTotals([recipe])
-    if not totals.add_all(view.true, view.prob):
-        raise UnsoundRowsError
-    return totals.summary(recipe)
+
+    def of_part(rows: slice) -> Any:
+        totals = RowTotals([recipe])
+        if not totals.add_all(view.true[rows], view.prob[rows]):
+            raise UnsoundRowsError
+        return totals.summary(recipe)
+
+    return reduce(lambda left, right: left.merge(right), shared(of_part, view.n_rows))
 
 
 def grouped(

@@ -85,6 +85,11 @@ class Rows(RowRecipe):
         return summary.view
 
 
+def run_starts(ordered: Floats) -> NDArray[np.intp]:
+    """Where each run of equal values begins."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
 @dataclass(frozen=True)
 class OrderedRows:
     """Rows of an event sorted by confidence, then outcome: the same for any order in which they came."""
@@ -105,15 +110,20 @@ class OrderedRows:
     @cached_property
     def starts(self) -> NDArray[np.intp]:
         """Where each run of equal confidence begins."""
-        return np.flatnonzero(np.concatenate([[True], self.prob[1:] != self.prob[:-1]]))
+        return run_starts(self.prob)
+
+    @cached_property
+    def distinct(self) -> bool:
+        """Whether no two confidences are equal: then a row is a level, and nothing is joined."""
+        return bool((self.prob[1:] != self.prob[:-1]).all())
 
     @cached_property
     def levels(self) -> Levels:
         """The rows with equal confidences joined."""
+        if self.distinct:
+            return Levels(self.prob, self.mass, self.true if self.weight is None else self.mass * self.true)
         if self.weight is None:
             # Rows are counted, so running totals are whole numbers and their differences exact.
-            if len(self.starts) == self.n_rows:
-                return Levels(self.prob, self.mass, self.true)
             ends = np.append(self.starts, self.n_rows)
             seen = np.concatenate([[0.0], np.cumsum(self.true)])
             return Levels(self.prob[self.starts], np.diff(ends).astype(np.float64), np.diff(seen[ends]))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.summaries.cuts import ROUNDING, width_index
-from epimeter.summaries.rows import OrderedRows
+from epimeter.summaries.rows import OrderedRows, run_starts
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
@@ -52,21 +52,27 @@ class Staircase:
     def of(cls, rows: OrderedRows, binning: SweepCut) -> Staircase:
         if rows.weight is None:
             levels = rows.levels
-            mass = np.arange(rows.n_rows + 1) if len(levels.prob) == rows.n_rows else running(whole(levels.weight))
+            mass = np.arange(rows.n_rows + 1) if rows.distinct else running(whole(levels.weight))
             return cls(levels.prob, mass, running(whole(levels.true)), binning)
-        kept = rows.weight > 0
-        weight: Numbers = rows.weight[kept]
-        prob, true = rows.prob[kept], whole(rows.true[kept])
-        if (weight == np.floor(weight)).all():
-            weight = weight.astype(np.int64)
-        starts = np.flatnonzero(np.concatenate([[True], prob[1:] != prob[:-1]]))
-        if weight.dtype.kind == "f" and len(starts) < len(prob):
+        weight: Numbers = rows.weight
+        prob, true = rows.prob, rows.true
+        if not rows.weight.all():  # a row of weight zero is no step
+            kept = rows.weight > 0
+            weight, prob, true = rows.weight[kept], rows.prob[kept], rows.true[kept]
+        fractions = not (weight == np.floor(weight)).all()
+        if not fractions:
+            weight, true = whole(weight), whole(true)
+        if rows.distinct:
+            return cls(prob, running(weight), running(weight * true), binning)
+        starts = run_starts(prob)
+        if fractions and len(starts) < len(prob):
             # Equal confidences by weight, then outcome: sums of a step are then rounded alike in any order of the rows.
             order = np.lexsort((true, weight, prob))
             weight, true = weight[order], true[order]
         seen = weight * true
-        prob, weight, seen = prob[starts], np.add.reduceat(weight, starts), np.add.reduceat(seen, starts)
-        return cls(prob, running(weight), running(seen), binning)
+        return cls(
+            prob[starts], running(np.add.reduceat(weight, starts)), running(np.add.reduceat(seen, starts)), binning
+        )
 
     @property
     def total(self) -> float:
@@ -157,7 +163,9 @@ def whole(values: Floats) -> Numbers:
 
 def running(values: Numbers) -> Numbers:
     """Running totals, from 0."""
-    return np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
+    totals = np.zeros(len(values) + 1, values.dtype)
+    np.cumsum(values, out=totals[1:])
+    return totals
 
 
 def place(position: int, size: int, larger: int) -> int:
