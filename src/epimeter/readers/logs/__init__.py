@@ -105,6 +105,7 @@ def read_log(
         correct_from=correct_from, filter=filter, key=key, unit=unit,
     )  # fmt: skip
     files = _files([path] if isinstance(path, str | os.PathLike) else list(path))
+    _refuse_idle(chosen, {format.name for _, format in files})
     rows, runs = Rows(chosen), []
     for number, (file, format) in enumerate(files):
         run = in_pieces(file, format, rows, number)
@@ -117,6 +118,16 @@ def read_log(
     if not rows.total:
         raise ReadError(f"{runs[0].source} has no answers")
     return _finished(rows, runs, chosen)
+
+
+def _refuse_idle(options: LogOptions, formats: set[str]) -> None:
+    """Refuse what only one format reads where no log is of it."""
+    for option, given, format, what in (
+        ("--filter", options.filter, "lm_eval", "samples of lm-eval"),
+        ("--answer-key", options.key, "batch", "responses without grades"),
+    ):
+        if given is not None and format not in formats:
+            raise ReadError(f"{option} is for {what}; none of these logs is of that kind. Leave it out", field=option)
 
 
 def _files(sources: list[Source]) -> list[tuple[str, Format]]:
