@@ -37,7 +37,8 @@ PLAIN = {
     "convert": ["log.json", "-o", "out.csv"],
     "monitor look": ["timed.csv", "--as-of", "2024-01-20"],
     "monitor feed": ["state.json", "timed.csv", "--as-of", "2024-01-20"],
-    "certify": ["timed.csv", "--issuer", "issuer", "--organization", "o", "--system", "s", "--system-version", "1", "-o", "out.json"],
+    "certify": ["timed.csv", "--issuer", "issuer", "--organization", "o", "--system", "s", "--system-version", "1",
+                "-o", "out.json"],
 }  # fmt: skip
 FIRST = {
     "recalibrate apply": ["recalibrate fit a.csv -o map.json"],
@@ -70,7 +71,8 @@ OWN = {
     ("plan", "--level"): "L1", ("plan", "--confidence"): "0.9", ("plan", "--standard"): "ers", ("simulate", "--kind"): "answer",
     ("simulate", "--classes"): "4", ("merge", "--output"): "two.epi", ("convert", "--output"): "two.csv",
     ("recalibrate apply", "--output"): "two.csv", ("certify", "--output"): "two.json", ("monitor look", "--level"): "L1",
-    ("monitor feed", "--level"): "L1", ("monitor look", "--system"): "site", ("monitor feed", "--system"): "site", ("recalibrate fit", "--map"): "platt", ("recalibrate compare", "--map"): "platt",
+    ("monitor feed", "--level"): "L1", ("monitor look", "--system"): "site", ("monitor feed", "--system"): "site",
+    ("recalibrate fit", "--map"): "platt", ("recalibrate compare", "--map"): "platt",
 }  # fmt: skip
 """Values of options that mean another thing in one command."""
 LOG = Path(__file__).parent / "logs" / "data" / "inspect_verbal_conf_choice.json"
