@@ -71,6 +71,25 @@ def test_one_data_set_is_one_data_set_in_every_format(tenant):
     assert found[0]["compliance"]["level"] == direct.level
 
 
+@pytest.mark.parametrize("name", ["id", "class", "category"])
+def test_a_text_longer_than_a_name_is_refused_alike_in_every_format(tenant, name):
+    """Rows of JSON were held to 200 characters, columns and tables to nothing."""
+    made = {**ground.columns(30), "unknown": [True] * 30, "detected": [True] * 30, name: ["x" * 200] * 30}
+    assert send(tenant, ground.arrow(made), ARROW).status_code == 200
+    made[name] = [*made[name][:7], "x" * 201, *made[name][8:]]
+    bodies = [
+        (json.dumps(ground.body(made)).encode(), JSON),
+        (json.dumps(ground.as_columns(made)).encode(), JSON),
+        (ground.ndjson(made), NDJSON),
+        (ground.arrow(made), ARROW),
+        (ground.as_parquet(made), PARQUET),
+    ]
+    for data, kind in bodies:
+        answer = send(tenant, data, kind)
+        assert answer.status_code == 422, (kind, answer.text)
+        assert "200" in answer.text and name in answer.json()["errors"][0]["pointer"], (kind, answer.text)
+
+
 def test_tiers_get_identical_numbers(service):
     """ERS 8.2."""
     made = ground.body(ground.columns(500))

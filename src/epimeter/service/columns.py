@@ -21,6 +21,8 @@ NAMES = {"y_prob": "confidence", "y_true": "correct", "classes": "class"}
 OPTIONAL = ("id", "timestamp", "ground_truth_source", "class_", "unknown", "detected", "category")
 SPARSE = ("ground_truth_source", "category")
 """Columns that may be null in some records and not in others: the source of a truth, the kind of an unknown."""
+LONGEST = 200
+"""Characters that an id, a class or a category may have."""
 Objects = NDArray[np.object_]
 
 
@@ -50,6 +52,7 @@ class Columns:
 
 def to_records(columns: Columns, now: datetime) -> Records:
     """Doubt the columns once; rows without ground truth are counted and left out (C-13)."""
+    _refuse_long(columns)
     known = columns.correct != 2
     unlabelled = int(len(known) - known.sum())
     if unlabelled == len(known):
@@ -76,6 +79,30 @@ def to_records(columns: Columns, now: datetime) -> Records:
         )
     except InputError as fault:
         raise _worded(fault, columns, places) from None
+
+
+def _refuse_long(columns: Columns) -> None:
+    """Refuse a text that is longer than any name, in every format as in rows of JSON."""
+    for name in ("id", "class_", "category"):
+        column = getattr(columns, name)
+        if column is None:
+            continue
+        sizes = np.fromiter((0 if text is None else len(text) for text in column), np.int64, len(column))
+        if len(sizes) and sizes.max() > LONGEST:
+            row, word = int(np.argmax(sizes > LONGEST)), name.rstrip("_")
+            pointer, sentence = (
+                _pointer(columns, word, row),
+                f"it must have at most {LONGEST} characters, not {sizes[row]:,}",
+            )
+            raise Problem("invalid", f"{pointer}: {sentence}", errors=[(pointer, sentence)])
+
+
+def _pointer(columns: Columns, name: str, row: int | None) -> str:
+    """Where a value stood in the body."""
+    place = "" if row is None else f"/{row + columns.first}"
+    if columns.at == "/columns":
+        return f"/columns/{name}{place}"
+    return columns.at + place + (f"/{name}" if name else "")
 
 
 def to_table(columns: Columns, source: str) -> Table:
@@ -109,8 +136,7 @@ def _worded(fault: InputError, columns: Columns, places: NDArray[np.intp] | None
         sentence = sentence.replace(ours, theirs)
     name = NAMES.get(fault.field or "", fault.field or "")
     row = fault.row if fault.row is None or places is None else int(places[fault.row])
-    place = "" if row is None else f"/{row + columns.first}"
-    pointer = columns.at + (f"/{name}{place}" if columns.at == "/columns" else f"{place}/{name}" if name else place)
+    pointer = _pointer(columns, name, row)
     return Problem("invalid", f"{pointer}: {sentence}", errors=[(pointer, sentence)])
 
 

@@ -10,19 +10,22 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from epimeter.service.schemas.words import Domain, Identifier, Moment, Name, OntoDomain, Source, Strategy, Uuid
 
+Text = Annotated[str, Meta(max_length=200)]
+"""An id, a class or a category."""
+
 
 class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
     """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows."""
 
     confidence: float
     correct: bool | None
-    id: Annotated[str, Meta(max_length=200)] | None = None
+    id: Text | None = None
     timestamp: Moment | None = None
     ground_truth_source: Source | None = None
-    class_: Annotated[str, Meta(max_length=200)] | None = None
+    class_: Text | None = None
     unknown: bool | None = None
     detected: bool | None = None
-    category: Annotated[str, Meta(max_length=200)] | None = None
+    category: Text | None = None
 
 
 class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"class_": "class"}):
@@ -30,13 +33,13 @@ class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"c
 
     confidence: list[float]
     correct: list[bool | None]
-    id: list[str] | None = None
+    id: list[Text] | None = None
     timestamp: list[Moment] | None = None
     ground_truth_source: list[Source | None] | None = None
-    class_: list[str] | None = None
+    class_: list[Text] | None = None
     unknown: list[bool] | None = None
     detected: list[bool] | None = None
-    category: list[str | None] | None = None
+    category: list[Text | None] | None = None
 
 
 COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction))
