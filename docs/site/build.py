@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tomllib
+from itertools import count
 from pathlib import Path
 
 import latex2mathml.converter
@@ -123,11 +124,15 @@ class Site:
         rules = markdown.renderer.rules
         rules["fence"] = lambda tokens, at, options, env: self.fence(page, tokens[at].info.strip(), tokens[at].content)
         rules["code_block"] = lambda tokens, at, options, env: code("text", tokens[at].content)
-        rules["table_open"] = lambda *_: '<div class="wide" role="region" aria-label="table" tabindex="0"><table>'
+        numbers = count(1)
+        rules["table_open"] = lambda *_: (
+            f'<div class="wide" role="region" aria-label="table {next(numbers)}" tabindex="0"><table>'
+        )
         rules["table_close"] = lambda *_: "</table></div>"
         body = str(markdown.renderer.render(tokens, markdown.options, {}))
         # A table whose first row is empty has no head to announce.
-        return re.sub(r"<thead>\s*<tr>(\s*<th[^>]*></th>)+\s*</tr>\s*</thead>", "", body)
+        body = re.sub(r"<thead>\s*<tr>(\s*<th[^>]*></th>)+\s*</tr>\s*</thead>", "", body)
+        return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", body)
 
     def fence(self, page: Page, info: str, content: str) -> str:
         if info == "math":

@@ -117,9 +117,10 @@ def test_a_link_that_leads_nowhere_fails_the_build(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
-def test_search_and_dark_paper_work_in_a_browser(site):
-    sys.path.insert(0, str(ROOT / "tests" / "trust"))
+def test_search_and_dark_paper_work_in_a_browser_and_axe_finds_nothing(site):
+    sys.path[:0] = [str(ROOT / "tests" / room) for room in ("trust", "service")]
     from browser import Browser
+    from seen_pages import violations
 
     opened = Browser()
     try:
@@ -134,5 +135,8 @@ def test_search_and_dark_paper_work_in_a_browser(site):
         )
         assert {opened.evaluate(pressed), opened.evaluate(pressed)} == {"dark", "light"}
         assert not opened.complaints()
+        for page in ("index", "gallery", "benchmarks", "trust", "reference/ece", "experiments/bias"):
+            opened.open((site / f"{page}.html").as_uri())
+            assert not violations(opened), page
     finally:
         opened.close()

@@ -120,7 +120,32 @@ def test_a_policy_with_a_fault_is_refused_in_one_sentence(requirement, head, say
         read_policy(policy(tmp_path, requirement, head=head))
 
 
+def _object(**needed):
+    return {"type": "object", "required": sorted(needed), "properties": needed}
+
+
+TEXT = {"type": "string", "minLength": 1}
+WORDS = _object(text=TEXT)
+WHOLE = {"type": "integer", "minimum": 1}
+CODE_SCANNING = _object(
+    **{"$schema": {"type": "string", "format": "uri"}},
+    version={"const": "2.1.0"},
+    runs={"type": "array", "minItems": 1, "items": _object(
+        tool=_object(driver=_object(name=TEXT, rules={"type": "array", "items": _object(
+            id=TEXT, shortDescription=WORDS, fullDescription=WORDS, help=WORDS)})),
+        results={"type": "array", "items": _object(
+            ruleId=TEXT,
+            level={"enum": ["none", "note", "warning", "error"]},
+            message=WORDS,
+            partialFingerprints={"type": "object", "minProperties": 1, "additionalProperties": TEXT},
+            locations={"type": "array", "minItems": 1, "items": _object(physicalLocation=_object(
+                artifactLocation=_object(uri=TEXT),
+                region=_object(startLine=WHOLE, startColumn=WHOLE, endLine=WHOLE, endColumn=WHOLE)))})})})  # fmt: skip
+"""What GitHub's documentation of SARIF for code scanning calls required of SARIF 2.1.0."""
+
+
 def test_the_forms_are_read_back_by_foreign_parsers(tmp_path):
+    import jsonschema
     from junitparser import JUnitXml
     from sarif_pydantic import Sarif
 
@@ -142,6 +167,14 @@ def test_the_forms_are_read_back_by_foreign_parsers(tmp_path):
     (result,) = run_.results
     assert result.rule_id == "nll" and result.locations[0].physical_location.region.start_line == 9
     assert path.read_text().splitlines()[8] == "[[gate.triage.require]]"
+    told = json.loads(files["g.sarif"].read_text())
+    jsonschema.validate(told, CODE_SCANNING)
+    moved = path.with_name("moved.toml")
+    moved.write_text("\n\n" + path.read_text())
+    run("gate", moved, "--sarif", tmp_path / "moved.sarif")
+    again = json.loads((tmp_path / "moved.sarif").read_text())["runs"][0]["results"]
+    prints = [one["partialFingerprints"] for one in (told["runs"][0]["results"][0], again[0])]
+    assert prints[0] == prints[1]
     assert json.loads(files["b.json"].read_text())["message"] == "fail"
     told = json.loads(files["g.json"].read_text())
     assert told["exit_code"] == 1 and [v["outcome"] for v in told["verdicts"]] == ["pass", "fail", "pass"]

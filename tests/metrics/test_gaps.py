@@ -134,3 +134,15 @@ def test_adaptive_widths_widen_where_rows_are_few():
     assert found == pytest.approx((weight * y).sum(axis=1) / weight.sum(axis=1))
     assert own[p > 0.5].min() > h > np.median(own[p < 0.2])
     assert metrics.kernel_curve([1, 0], [0.1, 0.12], at=0.9, bandwidth=1e-3, kernel="triweight", widths="adaptive") == 0
+
+
+def test_a_report_with_piece_warns_of_its_bias_where_cells_hold_few_rows():
+    from epimeter import evaluate
+
+    rng = np.random.default_rng(7)
+    prob = rng.random(2_000)
+    true = (rng.random(2_000) < prob).astype(int)
+    columns = {"metrics": ["piece"], "features": rng.normal(size=(2_000, 2)), "intervals": None}
+    assert any("piece spreads 2,000 rows over 150 cells" in one for one in evaluate(true, prob, **columns).cautions)
+    coarse = evaluate(true, prob, **columns, bins=5, proximity_bins=2)
+    assert not any("piece" in one for one in coarse.cautions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
@@ -58,13 +59,19 @@ def _printable(text: str) -> str:
 
 
 def sarif(judgement: Judgement) -> str:
-    """SARIF 2.1.0: a rule a metric, a result a verdict that does not hold, pointing at its line of the policy."""
+    """SARIF 2.1.0 with all that GitHub's code scanning asks for: a rule a metric, a result a verdict that does not hold, pointing
+    at its line of the policy.
+    """
     metrics = list(dict.fromkeys(verdict.metric for verdict in judgement.verdicts))
     rules = [
         {
             "id": name,
+            "name": name,
             "shortDescription": {"text": find(name).card.title},
             "fullDescription": {"text": (find(name).__doc__ or find(name).card.title).strip().splitlines()[0]},
+            "help": {
+                "text": f"`epimeter metrics {name}` prints its card: definition, range, and what a good value is."
+            },
         }
         for name in metrics
     ]
@@ -78,10 +85,16 @@ def sarif(judgement: Judgement) -> str:
                 {
                     "physicalLocation": {
                         "artifactLocation": {"uri": quote(verdict.source.replace("\\", "/"))},
-                        "region": {"startLine": verdict.line},
+                        "region": {
+                            "startLine": verdict.line,
+                            "startColumn": 1,
+                            "endLine": verdict.line + 1,
+                            "endColumn": 1,
+                        },
                     }
                 }
             ],
+            "partialFingerprints": {"requirement/v1": _fingerprint(verdict)},
         }
         for verdict in judgement.verdicts
         if verdict.outcome != "pass"
@@ -97,6 +110,11 @@ def sarif(judgement: Judgement) -> str:
         ],
     }
     return json.dumps(made, indent=2) + "\n"
+
+
+def _fingerprint(verdict: Verdict) -> str:
+    """What stays the same of a verdict while values and lines of the policy change, so that one alert stays one."""
+    return sha256(json.dumps([verdict.gate, verdict.requirement, verdict.slice]).encode()).hexdigest()[:32]
 
 
 def badge(judgement: Judgement) -> str:

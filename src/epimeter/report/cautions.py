@@ -15,6 +15,8 @@ from epimeter.views import View
 
 FEW_ROWS = 1000
 FEW_IN_BIN = 10
+FEW_IN_CELL = 100
+"""Rows a cell from which chance alone adds less than some 0.03 to an error over cells."""
 ONE_OUTCOME = {
     (True, True): "one class only: outcome 1 came true in every row, so nothing is known about outcome 0",
     (True, False): "one class only: outcome 1 came true in no row, so nothing is known about it",
@@ -52,6 +54,18 @@ def damaged(skipped: Sequence[str]) -> tuple[str, ...]:
     return (f"{len(skipped)} damaged part{'s were' if len(skipped) > 1 else ' was'} left out: {some}{more}",)
 
 
+def _cells(line: Measurement) -> int:
+    """How many cells PIECE spreads rows over."""
+    return int(line.parameters["bins"]) * int(line.parameters["proximity_bins"])
+
+
+def _crowd(line: Measurement) -> str:
+    return (
+        f"piece spreads {line.n_rows:,} rows over {_cells(line):,} cells: with so few in each it is far above 0 for calibrated "
+        "forecasts too; read it beside consistency_test, not as an error"
+    )
+
+
 def cautions(
     kind: Kind, totals: SliceTotals, rows: View | None, table: BinTable, lines: Iterable[Measurement]
 ) -> tuple[str, ...]:
@@ -70,6 +84,8 @@ def cautions(
     thin = int(((table.count > 0) & (table.count < FEW_IN_BIN)).sum())
     if thin:
         sentences.append(f"{thin} of {len(table.count)} equal-width bins hold fewer than {FEW_IN_BIN} rows")
+    lines = tuple(lines)
+    sentences += [_crowd(line) for line in lines if line.metric == "piece" and line.n_rows < FEW_IN_CELL * _cells(line)]
     names = [line.metric for line in lines if find(line.metric).card.order == "ties"]
     if names and rows is not None and rows.tied:
         sentences.append(f"{', '.join(names)} depends on the order of rows with equal predictions, and there are some")
