@@ -37,7 +37,20 @@ _ROOMS = (
     "views",
 )
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = [
+    "Client",
+    "EpimeterError",
+    "InputError",
+    "UndefinedMetricError",
+    "__version__",
+    "catalogue",
+    "evaluate",
+    "evaluate_forecasts",
+    "find",
+    "metric",
+    "read_log",
+    "scan",
+]
 
 if TYPE_CHECKING:
     from epimeter.card import catalogue, find, metric

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
 from epimeter.errors import InputError, OrderWarning, UndefinedMetricError, UnknownMetricError, UnsoundRowsError
 from epimeter.forecasts.row import ForecastKind
@@ -126,8 +126,7 @@ class Metric(Generic[R]):
         self.__name__ = self.__qualname__ = card.name
         self.__module__ = function.__module__
 
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
+    def _help(self) -> str:
         """What `help` shows: the call, what it measures, every parameter with its default, those of the bins too."""
         lines = [summary_line(self.compute), "", f"{self.name}{self.__signature__}"]
         if self.parameters:
@@ -138,6 +137,9 @@ class Metric(Generic[R]):
             lines += textwrap.wrap(p.meaning, 110, initial_indent="    ", subsequent_indent="    ")
         lines += ["", f"{self.card.title}; {self.card.source}", self.card.pitfalls]
         return "\n".join(lines).rstrip()
+
+    if not TYPE_CHECKING:  # to a type checker `__doc__` is a text of the class, and no property
+        __doc__ = property(_help)
 
     def __repr__(self) -> str:
         return f"<metric {self.name}>"

@@ -89,8 +89,19 @@ def _arguments(metric: Metric[Any]) -> list[str]:
         type_ = "Any" if known is None else type_of(known)
         default = "" if parameter.default is parameter.empty else f" = {shown(parameter.default)}"
         made.append(f"{parameter.name}: {type_}{default}")
+    their_words = _words_of_scikit_learn(metric) if keyword else []
+    made += their_words if not made[-1].startswith("**") else []
     if metric.reads is None and not made[-1].startswith("**"):
         made += [*([] if keyword else ["*"]), "interval: Any = None"]
+    return made
+
+
+def _words_of_scikit_learn(metric: Metric[Any]) -> list[str]:
+    """The names that a call takes in place of ours (`in_our_words`)."""
+    known = metric.parameters
+    made = ["n_bins: int = ..."] if "bins" in known and "n_bins" not in known else []
+    if "strategy" not in known and {"width", "mass"} <= set(known["binning"].words if "binning" in known else ()):
+        made.append('strategy: Literal["uniform", "quantile"] = ...')
     return made
 
 

@@ -265,6 +265,8 @@ class _BrierDecomposition(Metric[BrierTerms]):
         binning: Literal["unique", "width", "mass"] = "unique",
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> BrierTerms:
         """Brier score as reliability, resolution and uncertainty, plus what happens inside the bins."""
 
@@ -586,6 +588,8 @@ class _NllDecomposition(Metric[LogTerms]):
         binning: Literal["unique", "width", "mass"] = "unique",
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> LogTerms:
         """Log score as reliability, resolution and uncertainty."""
 
@@ -847,6 +851,8 @@ class _Abc(Metric[Areas]):
         binning: Literal["width", "mass", "area"] = "width",
         measure: Literal["mass", "line"] = "mass",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Areas:
         """Under-confidence and over-confidence apart: area above and below the diagonal of a reliability diagram."""
 
@@ -862,6 +868,7 @@ class _Ace(Metric[Number]):
         bins: int = 15,
         norm: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Calibration error over bins of equal counts, averaged over the classes."""
 
@@ -879,6 +886,8 @@ class _AvgEceAtL(Metric[Number]):
         bins: int | None = None,
         binning: Literal["width", "mass", "area"] = "mass",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean of the errors among the k most confident rows, for k evenly spaced up to a limit."""
 
@@ -896,6 +905,7 @@ class _Bcs(Metric[Number]):
         max_bins: int = 100,
         min_count: int = 10,
         interval: Any = None,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """A number of bins whose frequencies rise with the confidence, found by doubling and halving."""
 
@@ -939,6 +949,8 @@ class _Ce2Db(Metric[Number]):
         bins: int = 15,
         binning: Literal["width", "mass", "area"] = "mass",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean squared gap without the upward bias of few rows a bin."""
 
@@ -954,6 +966,8 @@ class _Cece(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean of the errors of the classes that gives the worse classes more weight."""
 
@@ -969,6 +983,8 @@ class _ClasswiseEce(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Expected calibration error of each class against the rest, averaged over the classes."""
 
@@ -985,6 +1001,8 @@ class _ClasswiseHl(Metric[ClassTests]):
         binning: Literal["width", "mass", "area"] = "mass",
         ddof: int = 0,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> ClassTests:
         """Chi-square test of calibration of each class against the rest, adjusted for their number."""
 
@@ -1014,6 +1032,7 @@ class _Dce(Metric[Number]):
         aggregate: Literal["max", "mean"] = "max",
         slack: bool = True,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Upper bound on how far the forecasts are from the nearest perfectly calibrated ones."""
 
@@ -1030,6 +1049,7 @@ class _Dece(Metric[Number]):
         temperature: float = 0.01,
         norm: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error with the soft bins of a one-dimensional linear classifier."""
 
@@ -1045,6 +1065,8 @@ class _Dpe(Metric[Number]):
         bins: int = 15,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Squared gap of the bins, less what chance alone would give."""
 
@@ -1074,6 +1096,8 @@ class _Drmsce(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "mass",
         mode: Literal["top_label", "classwise"] = "top_label",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Root mean square gap without the upward bias of few rows a bin."""
 
@@ -1092,6 +1116,7 @@ class _DrmsceBcs(Metric[SweptError]):
         min_count: int = 10,
         mode: Literal["top_label", "classwise"] = "top_label",
         interval: Any = None,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> SweptError:
         """Debiased root mean square error over as many bins as `bcs` finds."""
 
@@ -1107,6 +1132,8 @@ class _Ece(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean gap between the confidence stated and the frequency seen, weighted by the rows of each bin."""
 
@@ -1123,6 +1150,8 @@ class _EceAtK(Metric[Number]):
         bins: int | None = None,
         binning: Literal["width", "mass", "area"] = "mass",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Expected calibration error of the k most confident rows."""
 
@@ -1152,6 +1181,8 @@ class _EceDb(Metric[Number]):
         bins: int = 15,
         binning: Literal["width", "mass", "area"] = "mass",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Expected calibration error less its bias, estimated as how much noise in the frequencies adds to it."""
 
@@ -1166,6 +1197,7 @@ class _EceEa(Metric[Number]):
         sample_weight: Any = None,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error over bins whose width times count is about equal: between equal width and equal mass."""
 
@@ -1184,6 +1216,8 @@ class _EceFott(Metric[FittedError]):
         folds: int = 10,
         max_bins: int = 40,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> FittedError:
         """Mean distance of the confidences from a map fitted to the outcomes bin by bin."""
 
@@ -1213,6 +1247,8 @@ class _EceLb(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "width",
         norm: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean distance of each single confidence from the frequency seen in its bin."""
 
@@ -1228,6 +1264,7 @@ class _EceLse(Metric[Number]):
         bins: int = 10,
         temperature: float = 1e-05,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Top-label calibration error with the maximum made smooth."""
 
@@ -1243,6 +1280,7 @@ class _EceSweep(Metric[SweptError]):
         binning: Literal["mass", "width"] = "mass",
         norm: float = 1.0,
         interval: Any = None,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> SweptError:
         """Calibration error over the most bins before their frequencies first fail to rise."""
 
@@ -1257,6 +1295,7 @@ class _ErsEce(Metric[Number]):
         sample_weight: Any = None,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error as ONTO-ERS defines it."""
 
@@ -1272,6 +1311,8 @@ class _Esce(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean outcome minus mean confidence: how much, on the whole, was promised too little or too much."""
 
@@ -1286,6 +1327,7 @@ class _Fce(Metric[Number]):
         sample_weight: Any = None,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error with trapezoidal bins that overlap by half their width."""
 
@@ -1329,6 +1371,8 @@ class _Hcs(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "width",
         beta: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Weighted harmonic mean of accuracy and of one minus the calibration error."""
 
@@ -1345,6 +1389,8 @@ class _Hl(Metric[ChiSquareTest]):
         binning: Literal["width", "mass", "area"] = "mass",
         ddof: int = 2,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> ChiSquareTest:
         """Chi-square test of calibration over bins."""
 
@@ -1360,6 +1406,8 @@ class _ImbalancedCe(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Mean gap in which thin bins count the more, the less balanced the classes are."""
 
@@ -1388,6 +1436,7 @@ class _L2EceCi(Metric[SquareInterval]):
         bins: int = 15,
         alpha: float = 0.05,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> SquareInterval:
         """Debiased squared error with a confidence interval and a test of calibration."""
 
@@ -1404,6 +1453,8 @@ class _LpCe(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "width",
         norm: float = 2.0,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Gaps of the bins raised to a power, averaged by their rows, and the root taken."""
 
@@ -1422,6 +1473,8 @@ class _MarginalCe(Metric[Number]):
         norm: float = 2.0,
         root: Literal["outer", "inner"] = "outer",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Errors of each class against the rest under one norm, the classes weighed as the caller says."""
 
@@ -1437,6 +1490,8 @@ class _Mce(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """The largest gap of any bin that holds rows."""
 
@@ -1453,6 +1508,7 @@ class _Mvce(Metric[Number]):
         groups: Any = None,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Calibration error averaged over several ways of grouping the rows."""
 
@@ -1482,6 +1538,7 @@ class _OntoEce(Metric[OntoError]):
         strategy: Literal["equal_width", "equal_mass", "adaptive"] = "equal_width",
         bins: int | None = None,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> OntoError:
         """Expected and maximum calibration error with the binning strategies of ONTO 42001."""
 
@@ -1500,6 +1557,8 @@ class _Pce(Metric[Number]):
         loss: Literal["abs", "square"] = "abs",
         weights: Any = None,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Gap between confidence and frequency in every group, averaged over rows and over partitions."""
 
@@ -1517,6 +1576,8 @@ class _Piece(Metric[Number]):
         proximity_bins: int = 10,
         k: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Expected calibration error of rows in crowded and in lonely places apart."""
 
@@ -1533,6 +1594,8 @@ class _Rbece(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "width",
         min_count: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Plain mean of the gaps of all bins that hold enough rows: every region of confidence counts alike."""
 
@@ -1563,6 +1626,7 @@ class _Sbece(Metric[Number]):
         temperature: float = 0.01,
         norm: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error with memberships that fall with the squared distance from the bin's centre."""
 
@@ -1592,6 +1656,8 @@ class _Smbs(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Brier score with each confidence replaced by the mean of its bin."""
 
@@ -1624,6 +1690,7 @@ class _Tace(Metric[Number]):
         threshold: float = 0.01,
         bins: int = 15,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Adaptive calibration error of the probabilities that are not negligible."""
 
@@ -1641,6 +1708,8 @@ class _TestBasedCe(Metric[Number]):
         max_count: int = 1000,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Share of rows whose confidence is rejected, at level alpha, by the outcomes of their bin."""
 
@@ -1657,6 +1726,8 @@ class _TopLabelCe(Metric[Number]):
         binning: Literal["width", "mass", "area"] = "width",
         norm: float = 1.0,
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """How far the confidence in the predicted class is from how often that class is right."""
 
@@ -1673,6 +1744,7 @@ class _Vece(Metric[Number]):
         column: int = 0,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> Number:
         """Expected calibration error over equal-mass bins of a variable instead of the confidence."""
 
@@ -1701,6 +1773,8 @@ class _Wsece(Metric[Number]):
         bins: int = 10,
         binning: Literal["width", "mass", "area"] = "width",
         interval: Any = None,
+        n_bins: int = ...,
+        strategy: Literal["uniform", "quantile"] = ...,
     ) -> Number:
         """Expected calibration error of each class against the rest, averaged by how often the class occurs."""
 
@@ -2570,6 +2644,7 @@ class _DEce(Metric[DetectionError]):
         iou_threshold: float = 0.5,
         score_threshold: float = 0.0,
         image_size: Any = ...,
+        n_bins: int = ...,
         interval: Any = None,
     ) -> DetectionError:
         """Expected gap between precision and score over cells of score, place and shape."""
@@ -2590,6 +2665,7 @@ class _DetectionAce(Metric[Number]):
         bins: int = 10,
         iou_threshold: float = 0.5,
         score_threshold: float = 0.0,
+        n_bins: int = ...,
         interval: Any = None,
     ) -> Number:
         """Mean gap between precision and score over the score bins that hold detections."""
@@ -2611,6 +2687,7 @@ class _Egce(Metric[Number]):
         iou_threshold: float = 0.5,
         score_threshold: float = 0.1,
         average: bool = True,
+        n_bins: int = ...,
         interval: Any = None,
     ) -> Number:
         """Expected gap between precision and score in score bins, missed objects counted as sure mistakes."""
@@ -2675,6 +2752,7 @@ class _Laece(Metric[Number]):
         score_threshold: float = 0.0,
         classes: Any = None,
         empty_classes: Literal["zero", "skip"] = "zero",
+        n_bins: int = ...,
         interval: Any = None,
     ) -> Number:
         """Gap between the score and precision times fit of the box, by class and score bin."""
@@ -2696,6 +2774,7 @@ class _Laece0(Metric[Number]):
         score_threshold: float = 0.0,
         classes: Any = None,
         empty_classes: Literal["zero", "skip"] = "zero",
+        n_bins: int = ...,
         interval: Any = None,
     ) -> Number:
         """Gap between the score and the fit of the box to whatever it overlaps, by class and score bin."""
@@ -3040,6 +3119,7 @@ class _Pit(Metric[TransformHistogram]):
         sets: Any = None,
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> TransformHistogram:
         """Where truths fall in the stated distributions, as counts in classes; flat is calibrated."""
 
@@ -3062,6 +3142,7 @@ class _PitTest(Metric[UniformityTest]):
         method: Literal["auto", "chi2", "ks", "cvm"] = "auto",
         bins: int = 10,
         interval: Any = None,
+        n_bins: int = ...,
     ) -> UniformityTest:
         """Test whether truths fall everywhere in the stated distributions alike; a small p-value refutes calibration."""
 
