@@ -318,7 +318,7 @@ def weights(values: Any, n_rows: int, name: str = "sample_weight") -> Floats:
 
 def refuse_extreme(weight: Floats | None, name: str = "sample_weight") -> None:
     """Refuse weights whose squares or cubes are no numbers, where those are added up."""
-    if weight is not None:
+    if weight is not None and not (weight.max() <= HEAVIEST and weight.min() >= 1 / HEAVIEST):
         extreme = (weight > HEAVIEST) | ((weight < 1 / HEAVIEST) & (weight > 0))
         refuse(extreme, weight, name, f"must be 0 or lie between {1 / HEAVIEST:g} and {HEAVIEST:g} here")
 

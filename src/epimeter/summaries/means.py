@@ -150,10 +150,9 @@ class MeanOf(Recipe):
             weight is not None and not weight.all()
         ):  # a row of weight zero is ignored, even when its own score is infinite
             scores, weight = scores[weight > 0], weight[weight > 0]
-        size = np.abs(scores)
-        infinite, large = size == np.inf, size >= LARGE
         plus, minus, huge, plain = 0, 0, np.empty(0), scores
-        if large.any():
+        if not (scores.max(initial=0.0) < LARGE and scores.min(initial=0.0) > -LARGE):
+            infinite, large = np.isinf(scores), np.abs(scores) >= LARGE
             plus, minus = int((scores == np.inf).sum()), int((scores == -np.inf).sum())
             huge = scores[large & ~infinite] if weight is None else (scores * weight)[large & ~infinite]
             plain = np.where(large, 0.0, scores)

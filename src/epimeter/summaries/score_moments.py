@@ -23,6 +23,7 @@ from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import POWERS, Powers, summary_of
+from epimeter.summaries.sums import power_of_two
 from epimeter.views import Binary, Reading, View
 
 Floats = NDArray[np.float64]
@@ -155,13 +156,12 @@ class MomentsOf(Recipe):
 
     def _added(self, view: View, known_scores: RowScores) -> ScoreMoments:
         rows = known_scores.of(view, self.score, self.how, self.bound).reshape(view.n_rows, -1)
-        inside = (np.abs(rows) < LARGE).all(axis=1)
-        weight = view.weight
+        weight, beyond = view.weight, 0
         if weight is not None and not weight.all():  # a row without weight says nothing, also at infinity
-            inside |= weight == 0
             rows = np.where(weight[:, None] > 0, rows, 0.0)
-        beyond = int(view.n_rows - np.count_nonzero(inside))
-        if beyond:
+        if not (rows.max(initial=0.0) < LARGE and rows.min(initial=0.0) > -LARGE):
+            inside = (np.abs(rows) < LARGE).all(axis=1)
+            beyond = int(view.n_rows - np.count_nonzero(inside))
             rows, weight = rows[inside], None if weight is None else weight[inside]
             known_scores = RowScores()  # weights of all rows are of no use here
         columns = rows.T
@@ -222,7 +222,7 @@ def _stack(parts: Columns) -> Fine:
 def _paired(columns: list[Floats], weight: Floats) -> Paired:
     made = []
     for column in columns:
-        size = 2.0 ** np.ceil(np.log2(np.abs(column).max(initial=1.0)))  # a power of two: exact
+        size = power_of_two(column)
         total = paired.binned(column / size, weight, None, 1)
         made.append((total.high[0] * size, total.low[0] * size))
     return Paired(np.array([high for high, _ in made]), np.array([low for _, low in made]))

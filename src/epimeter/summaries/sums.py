@@ -39,7 +39,7 @@ MOST_COLUMNS = 8
 
 def weighed(values: Floats, weight: Floats, cell: Indices, n_cells: int) -> Paired:
     """Totals of weight * value by cell, for values of any size."""
-    size = _power_of_two(values)
+    size = power_of_two(values)
     total = paired.binned(values / size, weight, cell, n_cells)
     return Paired(total.high * size, total.low * size)
 
@@ -167,21 +167,26 @@ class SumsOf(MeanOf):
         label, weight = np.asarray(view.true, np.intp), view.weight
         if weight is not None and not weight.all():  # a row of weight zero is ignored, even at +inf
             rows, label, weight = rows[weight > 0], label[weight > 0], weight[weight > 0]
+            known = RowScores()  # weights of all rows are of no use here
         group = label if self.by_label else np.zeros(len(rows), np.intp)
         n_groups = view.n_classes if self.by_label else 1
-        infinite = rows == np.inf
-        if infinite.any():
+        plus = np.zeros(n_groups if self.by_label else rows.shape[1], np.int64)
+        if not rows.max(initial=0.0) < np.inf:
+            infinite = rows == np.inf
             rows = np.where(infinite, 0.0, rows)
+            plus = np.bincount(group[infinite[:, 0]], minlength=n_groups) if self.by_label else infinite.sum(axis=0)
         total = _totals(rows, weight, group, n_groups)
-        square = total if weight is None or not self.squared else _totals(rows, weight**2, group, n_groups)
-        return Sums(
-            _totals(np.ones((len(rows), 1)), weight, group, n_groups),
-            total,
-            square if self.squared else None,
-            np.bincount(group[infinite[:, 0]], minlength=n_groups) if self.by_label else infinite.sum(axis=0),
-            view.n_rows,
-            view.n_classes,
-        )
+        square, mass = total, self._mass(weight, group, n_groups, known)
+        if weight is not None and self.squared:
+            square = _totals(rows, known.weight(weight, 2)[0], group, n_groups)
+        return Sums(mass, total, square if self.squared else None, plus, view.n_rows, view.n_classes)
+
+    def _mass(self, weight: Floats | None, group: Indices, n_groups: int, known: RowScores) -> Totals:
+        """The weight of the rows: one number, or one a label."""
+        if weight is None or self.by_label or len(weight) > BLOCK:
+            return _totals(np.ones((len(group), 1)), weight, group, n_groups)
+        total = known.weight(weight)[1]
+        return Paired(total.high[None], total.low[None])
 
 
 def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) -> Totals:
@@ -208,14 +213,14 @@ def _totals(rows: Floats, weight: Floats | None, group: Indices, n_groups: int) 
 
 def _columns_weighed(rows: Floats, weight: Floats) -> Paired:
     """Totals of weight * value of each column, all in steps of one size."""
-    size = _power_of_two(rows)
+    size = power_of_two(rows)
     made = [paired.binned(column / size, weight, None, 1) for column in rows.T]
     return Paired(np.concatenate([m.high for m in made]) * size, np.concatenate([m.low for m in made]) * size)
 
 
-def _power_of_two(values: Floats) -> float:
+def power_of_two(values: Floats) -> float:
     """The least power of two, from 1 on, that no value exceeds in size: dividing by it is exact."""
-    return float(2.0 ** np.ceil(np.log2(np.abs(values).max(initial=1.0))))
+    return float(2.0 ** np.ceil(np.log2(max(values.max(initial=1.0), -values.min(initial=-1.0)))))
 
 
 def row_mean(values: Floats, weight: Floats | None) -> float:

@@ -212,7 +212,7 @@ def entropic_moments(view: View, *, variant: Variant = "general", eps: Clip = 0.
     centre = row_dot(prob, score) / row_sum(prob)
     distance = score - centre[:, None] if isinstance(view, Binary) else from_centre(score, centre)
     variance = row_dot(prob, distance**2)
-    return np.column_stack([difference, expected, variance])
+    return np.stack([difference, expected, variance]).T  # each column in one piece
 
 
 @metric(

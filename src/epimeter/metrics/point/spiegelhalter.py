@@ -34,7 +34,8 @@ def standardised_parts(view: View) -> Floats:
     if isinstance(view, Binary):
         prob = view.prob.astype(np.float64, copy=False)
         slope = 1 - 2 * prob
-        return np.column_stack([(view.true - prob) * slope, slope**2 * prob * (1 - prob), impossible])
+        parts = [(view.true - prob) * slope, slope**2 * prob * (1 - prob), impossible.astype(np.float64)]
+        return np.stack(parts).T  # each column in one piece
     prob = view.prob.astype(np.float64, copy=False)
     square = row_dot(prob, prob)
     # sum c^3 - (sum c^2)^2 is the variance of c_y under the forecast. Centred it vanishes for uniform rows,
