@@ -44,10 +44,10 @@ def error_of(
     if isinstance(norm, str):
         norm = float(choices.get(norm, metric.parameters[norm].default))
     classes = _classes_of(finished)
-    if not classes or (len(classes) > 1 and (math.isinf(norm) or design.group is not None)):
+    if not classes or (len(classes) > 1 and math.isinf(norm)):
         return None
     size, gap, frequency = (np.concatenate([c[i] for c in classes]) for i in range(3))
-    rows = design.effective / _repeats(view, finished, design)
+    rows = design.effective / (_repeats if len(classes) == 1 else _repeats_of_classes)(view, finished, design)
     if rows < 2:
         return None
     share = size / size.sum()
@@ -77,15 +77,40 @@ def _repeats(view: View | None, bins: Any, design: SamplingDesign) -> float:
     """How much groups inflate the variance of a binned error: that of its residuals, signed as their bin is."""
     if design.group is None or view is None:
         return 1.0
-    event = view.event
-    residual = event.true - event.prob.astype(np.float64)
     if isinstance(bins, Searched):
         bins = bins.classes[0]
-    gaps, edges = bins.gap.ravel(), bins.edges
-    if edges is not None and bins.gap.size == len(edges) - 1:
-        place = np.clip(np.searchsorted(edges[1:-1], event.prob, side="right"), 0, len(gaps) - 1)
-        residual = residual * np.where(gaps[place] < 0, -1.0, 1.0)
+    residual = _signed(view.event.true, view.event.prob, bins.gap.ravel(), bins.edges)
     return design.inflation(residual - residual.mean())
+
+
+def _repeats_of_classes(view: View | None, finished: Any, design: SamplingDesign) -> float:
+    """The same for the gaps of all classes: of a row's residuals added up over the classes, or of each class, whichever is more.
+
+    Signed by their bins they are the influence of the row on the sum of all gaps; where gaps are near 0 their signs are chance, and
+    the classes by themselves say how alike the rows of a group are.
+    """
+    if design.group is None or view is None:
+        return 1.0
+    several = (
+        finished.classes if isinstance(finished, Searched) else [finished.of_class(k) for k in range(len(finished.gap))]
+    )
+    rows = view.classes
+    together, grouped, alone = np.zeros(rows.n_rows), 0.0, 0.0
+    for number, bins in enumerate(several):
+        residual = _signed(rows.true == number, rows.prob[:, number], bins.gap.ravel(), bins.edges)
+        together += residual
+        variance = float(residual.var())
+        grouped, alone = grouped + variance * design.inflation(residual - residual.mean()), alone + variance
+    return max(design.inflation(together - together.mean()), grouped / alone if alone > 0 else 1.0)
+
+
+def _signed(true: NDArray[Any], prob: NDArray[Any], gaps: Floats, edges: Floats | None) -> Floats:
+    """Residuals, with the sign that the gap of their bin has where the bins are known by their edges."""
+    residual = true - prob.astype(np.float64)
+    if edges is None or len(gaps) != len(edges) - 1:
+        return residual
+    place = np.clip(np.searchsorted(edges[1:-1], prob, side="right"), 0, len(gaps) - 1)
+    return np.asarray(residual * np.where(gaps[place] < 0, -1.0, 1.0))
 
 
 def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], design: SamplingDesign) -> WalkError | None:
