@@ -147,9 +147,13 @@ def evaluate(
         report = graded.report
         write(rendered(graded, form), output)
     elif (logs and by) or (not logs and streams([file, *more], asked)):
+        from epimeter.cli.grouped import grouped_files, grouped_rows
         from epimeter.cli.sliced import rendered as rendered_slices
 
-        way = crossed_rows if len(by) > 1 else passed
+        way: Any = crossed_rows if len(by) > 1 else passed
+        grouped = None if logs or len(by) > 1 else grouped_files([file, *more], choice, format, asked)
+        if grouped is not None:
+            way = partial(grouped_rows, paths=grouped)
         measured = sliced_logs if logs else partial(way, format=format)
         reports = measured(
             [file, *more],

@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import epimeter
 from epimeter.errors import InputError, ReadError
+from epimeter.inference.spread import SamplingDesign
 from epimeter.passes.ledger import Ledger, SliceTotals
 from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
 from epimeter.passes.selection import Entry
 from epimeter.report.cautions import cautions, damaged, recalibrated, repeated
-from epimeter.report.certainty import Wanted, biased, sampling_design, surrounded
+from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.measuring import explained, infinite, measured
 from epimeter.report.slices import Reports
 from epimeter.report.suspicions import suspicions, suspicions_of_bins
-from epimeter.report.verdict import Verdict, p_values_of, verdict
+from epimeter.report.verdict import Verdict, grouped_p_values, p_values_of, verdict
 from epimeter.results import BinTable, bin_table
 from epimeter.summaries.bins import Bins
 from epimeter.summaries.recipe import Recipe
@@ -114,13 +117,14 @@ def report(
         mean_confidence=float(event.prob.sum().floats() / event.n),
         measurements=tuple(lines),
         left_out=left_out,
-        verdict=_verdict(plan, totals, lines, finished),
+        verdict=_verdict(plan, totals, lines, finished, rows, design),
         cautions=(
             *_suspicions(plan, totals, rows, table),
             *recalibrated(source),
             *repeated(source),
             *cautions(plan.kind, totals, rows, table, lines),
             *few_groups,
+            *counted_rows(lines, design),
             *biased(lines),
             *infinite(lines),
             *damaged(ledger.skipped),
@@ -141,14 +145,27 @@ def _suspicions(plan: Plan, totals: SliceTotals, rows: View | None, table: BinTa
     return tuple(one.sentence for one in suspicions_of_bins(plan.kind, table, totals.low, totals.high))
 
 
-def _verdict(plan: Plan, totals: SliceTotals, lines: list[Measurement], finished: dict[Recipe, Any]) -> Verdict | None:
+def _verdict(
+    plan: Plan,
+    totals: SliceTotals,
+    lines: list[Measurement],
+    finished: dict[Recipe, Any],
+    rows: View | None,
+    design: SamplingDesign,
+) -> Verdict | None:
     """The verdict from the totals of the pass; none where a summary has kept no such totals."""
     for recipe in plan.verdict_recipes:
         if recipe not in finished:
             finished[recipe] = recipe.finish(totals.totals[recipe])
     if not plan.verdict_recipes:
         return None
-    return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values_of(finished))
+    if rows is None or design.group is None or design.units == design.n_rows:
+        return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values_of(finished))
+    event = rows.event
+    gap = np.asarray(event.prob - event.true, np.float64)
+    spread = design.deviation(gap - np.average(gap, weights=design.weight))
+    p_values = grouped_p_values(rows, design.group)
+    return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values, groups=design.units, spread=spread)
 
 
 def _diagram(asked: Bins, finished: dict[Recipe, Any], rows: View | None) -> BinTable | None:

@@ -70,6 +70,17 @@ def sampling_design(totals: SliceTotals, rows: View | None, weighted: bool) -> t
     return design_of(rows, groups), ()
 
 
+def counted_rows(lines: Sequence[Measurement], design: SamplingDesign) -> tuple[str, ...]:
+    """A sentence where p-values beside single metrics count rows that are no independent evidence."""
+    tests = [line.metric for line in lines if "p_value" in line.fields]
+    if design.group is None or design.units == design.n_rows or not tests:
+        return ()
+    return (
+        f"the p-values of {', '.join(tests)} count {design.n_rows:,} rows, which are {design.units:,} independent units; "
+        "epimeter test counts units",
+    )
+
+
 def surrounded(
     made: Sequence[Measurement],
     entries: Sequence[Entry],

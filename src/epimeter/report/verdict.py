@@ -29,6 +29,7 @@ from epimeter.report.measurement import Measurement
 from epimeter.results import plain
 from epimeter.special import ndtri
 from epimeter.summaries import MomentTotals
+from epimeter.views import View
 
 ALPHA = 0.05
 """Level of the verdict: so often is a calibrated system refuted."""
@@ -71,7 +72,15 @@ class Verdict:
         return {name: plain(getattr(self, name)) for name in self.__slots__} | {"sentences": list(self.sentences)}
 
 
-def verdict(kind: Kind, totals: MomentTotals, made: Sequence[Measurement], p_values: Mapping[str, float]) -> Verdict:
+def verdict(
+    kind: Kind,
+    totals: MomentTotals,
+    made: Sequence[Measurement],
+    p_values: Mapping[str, float],
+    *,
+    groups: int | None = None,
+    spread: float | None = None,
+) -> Verdict:
     """The verdict on one data set.
 
     Parameters
@@ -82,13 +91,16 @@ def verdict(kind: Kind, totals: MomentTotals, made: Sequence[Measurement], p_val
         The report's lines; ECE and CORP are read off them where they are there.
     p_values
         The p-values of the tests, by metric; those that are not defined are absent.
+    groups, spread
+        Where rows belong to groups: how many there are, and the standard error of the bias that counts them.
     """
     lines = {line.metric: line for line in made}
     size = float(totals.size.sum())
     n_rows = int(totals.count.sum())
     said, seen = totals.prob.sum(), totals.true.sum()
     bias = (float(said.floats()) - float(seen.floats())) / size
-    spread = math.sqrt(max(float(totals.square.sum().floats()) / size - bias**2, 0.0) / max(n_rows, 1))
+    if spread is None:
+        spread = math.sqrt(max(float(totals.square.sum().floats()) / size - bias**2, 0.0) / max(n_rows, 1))
     low, high = bias - Z95 * spread, bias + Z95 * spread
     test, p_value = None, None
     if p_values:
@@ -98,7 +110,7 @@ def verdict(kind: Kind, totals: MomentTotals, made: Sequence[Measurement], p_val
     ece = lines.get("ece")
     hidden = None if ece is None or ece.interval is None else ece.interval.high
     recoverable = _recoverable(lines, totals, size)
-    sentences = [_tested(refuted, test, p_value, n_rows, hidden), _direction(kind, bias, low, high)]
+    sentences = [_tested(refuted, test, p_value, n_rows, groups, hidden), _direction(kind, bias, low, high)]
     if refuted:
         sentences.append(_place(kind, totals, size))
     sentences += _cost(refuted, recoverable, "corp" in lines)
@@ -132,11 +144,26 @@ def p_values_of(finished: Mapping[Any, Any]) -> dict[str, float]:
     return found
 
 
-def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_rows: int, hidden: float | None) -> str:
+def grouped_p_values(rows: View, groups: Any) -> dict[str, float]:
+    """The p-values where rows of one group are no independent evidence: of one row a group, several times."""
+    from epimeter.inference.grouped import choices_of_one, mean_p_value
+
+    found: dict[str, list[float]] = {name: [] for name in VERDICT_TESTS}
+    for chosen in choices_of_one(groups, 0):
+        some = rows.take(chosen)
+        recipes = {VERDICT_TOTALS, *(recipe for name in VERDICT_TESTS if (recipe := find(name).reads) is not None)}
+        for name, p_value in p_values_of({recipe: recipe.of(some) for recipe in recipes}).items():
+            found[name].append(p_value)
+    return {name: mean_p_value(values) for name, values in found.items() if values}
+
+
+def _tested(
+    refuted: bool | None, test: str | None, p_value: float | None, n_rows: int, groups: int | None, hidden: float | None
+) -> str:
     if test is None or p_value is None:
         return "Whether it is calibrated cannot be tested on these data."
     shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
-    by = f"{TEST_NAMES[test]}, {shown}, N = {n_rows:,}"
+    by = f"{TEST_NAMES[test]}, {shown}, N = {n_rows:,}" + (f" in {groups:,} groups" if groups is not None else "")
     if refuted:
         return f"Calibration is refuted ({by})."
     could = "" if hidden is None else f"; an error (ECE) of up to {hidden:.3f} could still hide"
