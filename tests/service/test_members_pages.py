@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 
 import ground
@@ -65,6 +66,19 @@ def test_a_dropped_file_is_looked_at_evaluated_and_certified(engineer):
     for name in ("report.html", "report.md", "report.json", "passport.json", "passport.pdf"):
         got = engineer.get(f"{answer.headers['location']}/files/{name}")
         assert got.status_code == 200 and got.headers["content-disposition"].startswith("attachment"), name
+
+
+def test_a_file_that_is_sent_twice_at_once_is_one_attempt(engineer):
+    """The file was forgotten in a commit of its own, after that of its evaluation."""
+    place = drop(engineer, as_csv(ground.columns(1200, seed=8)))
+    fields = filled(engineer, place, model_id="twice") | {"token": engineer.token()}
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda _: engineer.post(place, data=fields), range(3)))
+    (done,) = (one for one in answers if one.status_code == 303)
+    assert {one.status_code for one in answers if one is not done} <= {404, 409}
+    place = drop(engineer, as_csv(ground.columns(1200, seed=9)))
+    later = engineer.submit(place, filled(engineer, place, model_id="twice"))
+    assert engineer.get(f"{later.headers['location']}.json").json()["evaluation"]["attempt"] == 2
 
 
 def test_a_parquet_file_gives_the_numbers_of_the_api(engineer, tenant):

@@ -45,10 +45,10 @@ def parts(db: Connection, upload: str) -> Iterator[bytes]:
         yield bytes(data)
 
 
-def remove(db: Connection, upload: str) -> None:
-    """Forget a file."""
+def remove(db: Connection, upload: str) -> bool:
+    """Forget a file; False where another has done so."""
     db.execute(delete(upload_parts).where(upload_parts.c.upload == upload))
-    db.execute(delete(uploads).where(uploads.c.id == upload))
+    return db.execute(delete(uploads).where(uploads.c.id == upload)).rowcount == 1
 
 
 def forget(db: Connection, at: int) -> None:

@@ -17,10 +17,13 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 from python_multipart.exceptions import MultipartParseError
+from sqlalchemy import Connection
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from epimeter.service.answers import once
+from epimeter.service import schemas
+from epimeter.service.access import Caller
+from epimeter.service.answers import Work, once
 from epimeter.service.api import evaluations as api
 from epimeter.service.bodies import Body, media_type, receive
 from epimeter.service.dropped_files import BESIDE, FORMATS, ROLES, plain_name
@@ -95,7 +98,11 @@ def _kept(state: Any, organization: str, file: UploadFile) -> str:
 
 def _waiting(request: Request, upload_id: str) -> Any:
     with request.app.state.store.reading() as db:
-        row = uploads.find(db, request.state.caller.organization, upload_id)
+        return _found(db, request, upload_id)
+
+
+def _found(db: Connection, request: Request, upload_id: str) -> Any:
+    row = uploads.find(db, request.state.caller.organization, upload_id)
     if row is None:
         raise Problem("not-found", "no file of yours waits under this id")
     return row
@@ -112,6 +119,7 @@ def _looked(request: Request, row: Any, said: Facts, kept: Body) -> Facts:
         at=now(),
     )
     with state.store.reading() as db:
+        _found(db, request, row["id"])  # it may have been evaluated meanwhile: then it holds nothing to look at
         parts = uploads.parts(db, row["id"])
         found = state.children.do(errand, Document, parts, seconds=state.settings.request_time, kept=kept.file)
     facts: Facts = msgspec.json.decode(found.data)
@@ -167,6 +175,19 @@ def _said(fields: dict[str, Any]) -> Facts:
     return {"columns": columns, "kind": kind, "assume_utc": one(fields, "assume_utc") == "yes"} | said
 
 
+def _spent(request: Request, caller: Caller, body: Body, told: schemas.Facts, upload_id: str) -> Work:
+    """The evaluation of a file, and the end of the file in the same commit: sent twice, it is one attempt."""
+    evaluate = api.prepared(request, caller, body, ARROW, told)
+
+    def commit(db: Connection) -> tuple[int, bytes, str | None]:
+        done = evaluate(db)
+        if not uploads.remove(db, upload_id):
+            raise Problem("conflict", "this file was evaluated already; its evaluation is in the list")
+        return done
+
+    return commit
+
+
 @change(area, "/upload/{upload_id}", "evaluate")
 async def evaluate(request: Request, fields: Fields, upload_id: Id) -> Response:
     """Look again with the columns corrected, or evaluate."""
@@ -186,7 +207,7 @@ async def evaluate(request: Request, fields: Fields, upload_id: Id) -> Response:
                     body = Body.of(rows.file)
                     made = await to_thread.run_sync(
                         lambda: once(
-                            request, state.store, caller, b"", lambda: api.prepared(request, caller, body, ARROW, facts)
+                            request, state.store, caller, b"", lambda: _spent(request, caller, body, facts, upload_id)
                         ),
                         limiter=state.waiting,
                     )
@@ -194,6 +215,4 @@ async def evaluate(request: Request, fields: Fields, upload_id: Id) -> Response:
                     if refusal.kind not in ("invalid", "quota-used-up", "conflict", "not-found", "too-large"):
                         raise
                     return shown(request, "columns.html", _facts(row, found, said, refusal.detail), refusal.status)
-    with state.store.writing() as db:
-        uploads.remove(db, row["id"])
     return go(f"/evaluations/{told(made)['evaluation_id']}")
