@@ -49,7 +49,7 @@ def told(ids, right=True, **columns):
 
 def exact(collection, system):
     """The totals from all rows that are held, and those that are kept beside them: they must be the same."""
-    held = collection._run(f"SELECT {', '.join(BEFORE)} FROM collected_rows WHERE confidence IS NOT NULL").fetchall()
+    held = collection.run(f"SELECT {', '.join(BEFORE)} FROM collected_rows WHERE confidence IS NOT NULL").fetchall()
     kept = {(p.start, p.slice): w.to_dict() for p, w in collection.history(system).windows.items()}
     assert kept == {place: window.to_dict() for place, window in windows_of(held).items()}
     return sum(w["rows"] and sum(w["rows"]) for (_, part), w in kept.items() if part == "")
@@ -150,11 +150,11 @@ def test_totals_kept_as_json_are_read_and_written_anew(collection):
     before = {place: window.to_dict() for place, window in collection.history(s).windows.items()}
     for place, window in before.items():
         where = "WHERE system = ? AND win = ? AND slice = ?"
-        collection._run(
+        collection.run(
             f"UPDATE collected_windows SET totals = ? {where}", (json.dumps(window), s, place.start, place.slice)
         )
     assert {place: window.to_dict() for place, window in collection.history(s).windows.items()} == before
-    assert {type(totals) for (totals,) in collection._run("SELECT totals FROM collected_windows").fetchall()} == {bytes}
+    assert {type(totals) for (totals,) in collection.run("SELECT totals FROM collected_windows").fetchall()} == {bytes}
     collection.conclude(s, told("12"), NOW)
     assert exact(collection, s) == 2
 
@@ -301,7 +301,7 @@ def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(
     with opened(tmp_path) as connection, transaction(connection) as collection:
         s = key_of("", "s")
         exact(collection, s)
-        held = collection._run("SELECT id, correct FROM collected_rows").fetchall()
+        held = collection.run("SELECT id, correct FROM collected_rows").fetchall()
     ids, labelled = {row[0] for row in held}, {row[0] for row in held if row[1] is not None}
     assert len(acknowledged) >= KILLS
     for half, turn, batch in acknowledged:

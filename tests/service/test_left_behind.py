@@ -276,7 +276,7 @@ def test_two_servers_that_looked_at_the_same_changes_hide_none_that_come_after(s
         values = {"organization": "org_a", "name": "m", "state": "{}", "unmatched": 0, "purged": "", "looked_at": 0}
         db.execute(insert(collected_systems).values(system=7, changes=5, **values))
         (row,) = collecting.due(db, 1, 10)
-        collecting.looked(db, 7, 20, row["changes"])
-        collecting.looked(db, 7, 20, row["changes"])
+        collecting.looked(db, [(7, row["changes"])], 20)
+        collecting.looked(db, [(7, row["changes"])], 20)
         db.execute(update(collected_systems).values(changes=collected_systems.c.changes + 1))
         assert [one["system"] for one in collecting.due(db, 1, 10)] == [7]

@@ -21,7 +21,8 @@ has the same property. [Shiryaev 1963; Roberts 1966; Shin, Ramdas and Rinaldo 20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,10 @@ class Reference:
     prob: Floats
     doubt: float = 0.05
 
+    def at(self, place: Any) -> Reference:
+        """The reference of some of the first axis."""
+        return Reference(self.rows[place], self.true[place], self.prob[place], self.doubt)
+
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Ranges with enough rows to compare with."""
@@ -68,10 +73,8 @@ class Reference:
     @cached_property
     def radius(self) -> Floats:
         """How many standard errors the ellipsoid reaches, shape (..., 1)."""
-        from scipy.special import gammaincinv  # the chi-squared quantile, without the cost of a distribution object
-
         ranges = np.maximum(self.known.sum(axis=-1, keepdims=True), 1)
-        return np.asarray(np.sqrt(2 * gammaincinv(ranges / 2, 1 - self.doubt / 2)))
+        return np.asarray(_radii(self.known.shape[-1], self.doubt / 2)[ranges])
 
     @cached_property
     def direction(self) -> Floats:
@@ -85,11 +88,24 @@ class Reference:
 
         The weights are split into a part along the reference's own, known to a normal interval, and the rest.
         """
-        from scipy.special import ndtri
-
         along = (errors * self.direction[..., None]).sum(axis=-2)
         rest = np.maximum((errors**2).sum(axis=-2) - along**2, 0.0)
-        return np.asarray(-ndtri(self.doubt / 4) * along + self.radius * np.sqrt(rest))
+        return np.asarray(_reach(self.doubt / 4) * along + self.radius * np.sqrt(rest))
+
+
+@lru_cache(64)
+def _radii(most: int, doubt: float) -> Floats:
+    """Roots of the chi-squared quantiles for 0 to so many degrees of freedom."""
+    from scipy.special import gammaincinv  # without the cost of a distribution object
+
+    return np.asarray(np.sqrt(2 * gammaincinv(np.arange(most + 1) / 2, 1 - doubt)))
+
+
+@lru_cache(64)
+def _reach(doubt: float) -> float:
+    from scipy.special import ndtri
+
+    return float(-ndtri(doubt))
 
 
 def log_e_values(rows: Floats, true: Floats, prob: Floats, reference: Reference, tolerance: float) -> Floats:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -118,10 +119,13 @@ def is_old(totals: Any) -> bool:
 
 def unpacked(many: Sequence[Any]) -> Cells:
     """Many packed vectors, shape (n, 68); totals in the old form are read too."""
-    if any(is_old(totals) for totals in many):
-        many = [packed(from_plain(json.loads(totals))) if is_old(totals) else totals for totals in many]
-    if not all(len(totals) == 8 * SIZE + 1 and totals[:1] == VERSION for totals in many):
+    wide = 8 * SIZE + 1
+    with suppress(TypeError):  # that of a text, which is of old
+        joined = np.frombuffer(b"".join(many), np.uint8)
+        if len(joined) == wide * len(many) and (joined[::wide] == VERSION[0]).all():
+            return np.ascontiguousarray(joined.reshape(-1, wide)[:, 1:]).view("<i8").astype(np.int64, copy=False)
+    if not any(is_old(totals) for totals in many):
         raise ReadError(
             "the totals of a window must be of version 1; others came. Was this database written by a later version?"
         )
-    return np.frombuffer(b"".join([totals[1:] for totals in many]), "<i8").astype(np.int64).reshape(-1, SIZE)
+    return unpacked([packed(from_plain(json.loads(totals))) if is_old(totals) else totals for totals in many])

@@ -48,6 +48,27 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
+class Before:
+    """Where the detector stood before some window.
+
+    Attributes
+    ----------
+    log_sum
+        The Shiryaev-Roberts sums of every bet, in logarithms.
+    steps
+        Windows it had taken.
+    closes
+        The step at which the open alarm closes if no new evidence comes; None without one.
+    """
+
+    log_sum: Floats
+    steps: int
+    closes: int | None
+    last: int
+    """The last step at which the threshold was reached, before or after the cut; -1 for none."""
+
+
+@dataclass(frozen=True, eq=False)
 class ChangeWatch:
     """What the detector saw.
 
@@ -68,6 +89,8 @@ class ChangeWatch:
     alarms: tuple[Alarm, ...] = ()
     unknown: tuple[str, ...] = field(default=())
     """Slices without a reference."""
+    before: Before | None = None
+    """Where the detector stood at the cut, if one was asked for."""
 
 
 def reference_of(found: Series, given: dict[str, Window] | None, settled: str | None) -> tuple[Reference, int] | None:
@@ -95,11 +118,24 @@ def reference_of(found: Series, given: dict[str, Window] | None, settled: str | 
     return (made, first) if made.known[0].any() else None
 
 
+def log_shares(usable: NDArray[np.bool_]) -> Floats:
+    """Log share of each slice in the evidence of a system: half for all rows, half for the slices with a reference."""
+    others = usable[..., 1:]
+    count = others.sum(axis=-1, keepdims=True)
+    share = np.zeros(usable.shape)
+    share[..., :1] = np.where(count > 0, 0.5, 1.0)
+    share[..., 1:] = np.where(others, 0.5 / np.maximum(count, 1), 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(share)
+
+
 def watched(
-    found: Series, given: dict[str, Window] | None, settings: Settings, settled: str | None = None
+    found: Series, given: dict[str, Window] | None, settings: Settings, settled: str | None = None, cut: int = 0
 ) -> ChangeWatch | None:
-    """Watch the windows after the reference; None when there is no reference, or no labelled window after it."""
-    slices = len(found.slices) - 1
+    """Watch the windows after the reference; None when there is no reference, or no labelled window after it.
+
+    Where the detector stood before window number `cut` is kept for a later glance.
+    """
     ready = reference_of(found, given, settled)
     if ready is None:
         return None
@@ -109,17 +145,15 @@ def watched(
         return None
     weights = log_weights(reference)
     usable = np.asarray(reference.known.any(axis=-1))
-    share = np.zeros(len(found.slices))
-    share[0] = 1.0 if slices == 0 or not usable[1:].any() else 0.5
-    if share[0] < 1:
-        share[1:][usable[1:]] = 0.5 / usable[1:].sum()
-    with np.errstate(divide="ignore"):
-        log_share = np.log(share)
+    log_share = log_shares(usable)
     log_e = log_e_values(*found.totals.each(lambda part: part[places]), reference, settings.tolerance)
     log_sum = np.full(log_e.shape[1:], -np.inf)
     episode = Episodes(found, settings, reference, places, log_e, weights + log_share[:, None, None, None])
     system, by_slice = np.empty(len(places)), np.empty((len(places), len(found.slices)))
+    steps, before = int(np.searchsorted(places, cut)), log_sum
     for step in range(len(places)):
+        if step == steps:
+            before = log_sum
         log_sum = onward(log_sum, log_e[step])
         by_slice[step] = log_mean(log_sum, weights)
         system[step] = np.logaddexp.reduce(by_slice[step] + log_share)
@@ -128,8 +162,11 @@ def watched(
             log_sum = np.full(log_e.shape[1:], -np.inf)
         else:
             episode.quiet(step)
+    if steps == len(places):
+        before = log_sum
     unknown = tuple(name for name, here in zip(found.slices, usable, strict=True) if not here)
-    return ChangeWatch(reference, first, system, by_slice, tuple(episode.alarms), unknown)
+    stood = Before(before, steps, episode.closes, episode.last if episode.alarms else -1)
+    return ChangeWatch(reference, first, system, by_slice, tuple(episode.alarms), unknown, stood)
 
 
 def difference(reference: Reference, number: int, totals: Totals) -> Difference | None:
@@ -208,9 +245,14 @@ class Episodes:
             )
         self.begin, self.last = step + 1, step
 
+    @property
+    def closes(self) -> int | None:
+        """The step at which the open alarm closes unless new evidence comes."""
+        return self.last + max(QUIET, 2 * self.took) if self.alarms and self.alarms[-1].open else None
+
     def quiet(self, step: int) -> None:
         """Another window without enough evidence."""
-        if self.alarms and self.alarms[-1].open and step - self.last >= max(QUIET, 2 * self.took):
+        if self.closes is not None and step >= self.closes:
             self.alarms[-1] = replace(self.alarms[-1], closed=self.found.starts[self.places[step]])
 
     def _went_on(self, step: int, names: tuple[str, ...]) -> None:

@@ -40,8 +40,8 @@ TABLES = (
         system BIGINT NOT NULL, win VARCHAR(16) NOT NULL, slice TEXT NOT NULL, totals BLOB NOT NULL,
         PRIMARY KEY (system, win, slice))""",
     """CREATE TABLE IF NOT EXISTS collected_looks (
-        system BIGINT NOT NULL PRIMARY KEY, until VARCHAR(16) NOT NULL, as_of VARCHAR(16) NOT NULL,
-        aged_at BIGINT NOT NULL, state BLOB NOT NULL)""",
+        system BIGINT NOT NULL PRIMARY KEY, since VARCHAR(16) NOT NULL, until VARCHAR(16) NOT NULL,
+        as_of VARCHAR(16) NOT NULL, aged_at BIGINT NOT NULL, state BLOB NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS collected_corrections (
         system BIGINT NOT NULL, id VARCHAR(200) NOT NULL, half VARCHAR(10) NOT NULL, before TEXT NOT NULL,
         after TEXT NOT NULL, at BIGINT NOT NULL)""",
@@ -123,32 +123,33 @@ class Collection:
     def __init__(self, cursor: Any, *, postgres: bool = False) -> None:
         self.cursor, self.dialect = cursor, Dialect(postgres)
 
-    def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Run a statement, its values marked as for SQLite; gives the cursor."""
         self.cursor.execute(self.dialect.words(statement), values)
         return self.cursor
 
     def make(self) -> None:
         """Make the tables where they are missing."""
         for statement in TABLES:
-            self._run(statement.replace("BLOB", "BYTEA") if self.dialect.postgres else statement)
+            self.run(statement.replace("BLOB", "BYTEA") if self.dialect.postgres else statement)
 
     def open(self, organization: str, system: str, settings: Settings | None = None) -> int:
         """The number of a system, which is made when it is new; until the commit it is the caller's alone."""
         number = key_of(organization, system)
         state = json.dumps(History(settings or Settings()).to_dict())
-        self._run(
+        self.run(
             "INSERT INTO collected_systems (system, organization, name, state, unmatched, purged, changes, looked_at) "
             "VALUES (?, ?, ?, ?, 0, '', 0, 0) ON CONFLICT (system) DO NOTHING",
             (number, organization, system, state),
         )
         if self.dialect.postgres:
-            self._run("SELECT system FROM collected_systems WHERE system = ? FOR UPDATE", (number,)).fetchone()
+            self.run("SELECT system FROM collected_systems WHERE system = ? FOR UPDATE", (number,)).fetchone()
         return number
 
     def systems(self, organization: str | None = None) -> list[tuple[str, str]]:
         """Organisation and name of every system."""
         query = "SELECT organization, name FROM collected_systems"
-        found = self._run(query + " ORDER BY 1, 2").fetchall()
+        found = self.run(query + " ORDER BY 1, 2").fetchall()
         return [(who, name) for who, name in found if organization is None or who == organization]
 
     # Coming in.
@@ -170,7 +171,7 @@ class Collection:
             columns = (came.id, given, came.at, came.confidence, came.answer, came.slices)
             self._fill("id, win, at, confidence, answer, slices", columns, rows)
             # A row without a time keeps the one it has; a new one is of now.
-            self._run(
+            self.run(
                 "UPDATE incoming SET "
                 "at = coalesce((SELECT c.at FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?), "
                 "win = coalesce((SELECT c.win FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id), ?) "
@@ -182,9 +183,9 @@ class Collection:
 
     def _predicted(self, system: int, now: int, n: int) -> Taken:
         refused = 0
-        purged = self._run("SELECT purged FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        purged = self.run("SELECT purged FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
         if purged:
-            self._run(
+            self.run(
                 "DELETE FROM incoming WHERE win <= ? AND NOT EXISTS "
                 "(SELECT 1 FROM collected_rows c WHERE c.system = ? AND c.id = incoming.id)",
                 (purged, system),
@@ -195,7 +196,7 @@ class Collection:
             "c.confidence = i.confidence AND coalesce(c.answer, '') = coalesce(i.answer, '') AND c.at = i.at "
             "AND c.slices = i.slices",
         )
-        both = self._run(
+        both = self.run(
             f"SELECT {_of('c', BEFORE)}, i.win, i.confidence, i.answer, i.slices, c.correct, c.truth, i.at, c.truth_at "
             "FROM incoming i LEFT JOIN collected_rows c ON c.system = ? AND c.id = i.id",
             (system,),
@@ -207,7 +208,7 @@ class Collection:
             "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices",
             "c.confidence IS NOT NULL",
         )
-        self._run(
+        self.run(
             "INSERT INTO collected_rows (system, id, win, at, confidence, answer, slices, received) "
             "SELECT cast(? AS BIGINT), id, win, at, confidence, answer, slices, cast(? AS BIGINT) FROM incoming WHERE true "
             "ON CONFLICT (system, id) DO UPDATE SET win = excluded.win, at = excluded.at, "
@@ -234,7 +235,7 @@ class Collection:
             f"{told} AND coalesce(c.correct, -1) = coalesce(i.correct, -1) "
             "AND coalesce(c.truth, '') = coalesce(i.truth, '')",
         )
-        both = self._run(
+        both = self.run(
             f"SELECT {_of('c', BEFORE)}, c.win, c.confidence, c.answer, c.slices, i.correct, i.truth, c.at, "
             "coalesce(i.truth_at, cast(? AS BIGINT)) FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id "
             "WHERE c.confidence IS NOT NULL",
@@ -247,7 +248,7 @@ class Collection:
             "coalesce(cast({0}.correct AS TEXT), {0}.truth) || ' ' || coalesce({0}.source, '')",
             told,
         )
-        self._run(
+        self.run(
             "INSERT INTO collected_rows (system, id, correct, truth, truth_at, source, received) "
             "SELECT cast(? AS BIGINT), id, correct, truth, coalesce(truth_at, cast(? AS BIGINT)), source, cast(? AS BIGINT) "
             "FROM incoming WHERE true "
@@ -259,8 +260,8 @@ class Collection:
         return Taken(n - repeated - corrected, repeated, corrected, 0, n - repeated - len(both))
 
     def _incoming(self, columns: str) -> None:
-        self._run("DROP TABLE IF EXISTS incoming")
-        self._run(f"CREATE TEMPORARY TABLE incoming (id TEXT NOT NULL PRIMARY KEY, {columns})")
+        self.run("DROP TABLE IF EXISTS incoming")
+        self.run(f"CREATE TEMPORARY TABLE incoming (id TEXT NOT NULL PRIMARY KEY, {columns})")
 
     def _fill(self, names: str, columns: Sequence[list[Any]], rows: Sequence[int]) -> None:
         whole = len(rows) == len(columns[0])
@@ -269,7 +270,7 @@ class Collection:
 
     def _drop_repeated(self, system: int, same: str) -> int:
         """Forget incoming rows that say what is known already; how many they were."""
-        self._run(
+        self.run(
             "DELETE FROM incoming WHERE id IN "
             f"(SELECT i.id FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {same})",
             (system,),
@@ -278,7 +279,7 @@ class Collection:
 
     def _correct(self, system: int, now: int, half: str, shown: str, where: str) -> int:
         """Write down what incoming rows change: before and after."""
-        self._run(
+        self.run(
             "INSERT INTO collected_corrections (system, id, half, before, after, at) "
             f"SELECT c.system, c.id, '{half}', {shown.format('c')}, {shown.format('i')}, cast(? AS BIGINT) "
             f"FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {where}",
@@ -297,7 +298,7 @@ class Collection:
         for place, window in windows_of(known, event=event).items():
             moved[place] = moved.get(place, empty()).less(window)
         self._add(system, moved)
-        self._run("UPDATE collected_systems SET changes = changes + 1 WHERE system = ?", (system,))
+        self.run("UPDATE collected_systems SET changes = changes + 1 WHERE system = ?", (system,))
 
     def _add(self, system: int, moved: dict[tuple[str, str], Window]) -> None:
         if not moved:
@@ -316,6 +317,11 @@ class Collection:
             "ON CONFLICT (system, win, slice) DO UPDATE SET totals = excluded.totals"
         )
         self.cursor.executemany(statement, list(made))
+        self._forget(system, wins[0])
+
+    def _forget(self, system: int, win: str = "") -> None:
+        """What the last look left does not hold any more once a window is other than it was then, or the settings are."""
+        self.run("UPDATE collected_looks SET state = ? WHERE system = ? AND until >= ?", (b"", system, win))
 
     def _totals(self, system: int, wins: Sequence[str]) -> dict[tuple[str, str], Window]:
         found: dict[tuple[str, str], Window] = {}
@@ -323,7 +329,7 @@ class Collection:
             some = wins[begin : begin + 500]
             marks = ", ".join("?" * len(some))
             query = f"SELECT win, slice, totals FROM collected_windows WHERE system = ? AND win IN ({marks})"
-            found |= self._windows(system, self._run(query, (system, *some)).fetchall())
+            found |= self._windows(system, self.run(query, (system, *some)).fetchall())
         return found
 
     def _windows(self, system: int, rows: list[tuple[str, str, Any]]) -> dict[tuple[str, str], Window]:
@@ -338,7 +344,7 @@ class Collection:
 
     def _refuse_many(self, system: int, new: list[tuple[str, str]]) -> None:
         query = "SELECT DISTINCT slice FROM collected_windows WHERE system = ? AND slice <> ''"
-        names = {part for (part,) in self._run(query, (system,)).fetchall()} | {part for _, part in new}
+        names = {part for (part,) in self.run(query, (system,)).fetchall()} | {part for _, part in new}
         by_column: dict[str, int] = {}
         for name in names:
             column = name.partition("=")[0]
@@ -365,19 +371,19 @@ class Collection:
         unlabelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND correct IS NULL AND truth IS NULL"
         values = (system, last, moments[1])
         query = f"SELECT {_of('r', BEFORE)} FROM collected_rows r WHERE system = ? AND {unlabelled}"
-        never = windows_of(self._run(query, values).fetchall())
+        never = windows_of(self.run(query, values).fetchall())
         self._add(system, {place: empty().having(never=window.n_rows) for place, window in never.items()})
-        self._run(f"DELETE FROM collected_rows WHERE system = ? AND {unlabelled}", values)
+        self.run(f"DELETE FROM collected_rows WHERE system = ? AND {unlabelled}", values)
         given_up = self.cursor.rowcount
         labelled = "win <= ? AND received < ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL)"
-        self._run(f"DELETE FROM collected_rows WHERE system = ? AND {labelled}", (system, old, moments[0]))
+        self.run(f"DELETE FROM collected_rows WHERE system = ? AND {labelled}", (system, old, moments[0]))
         gone = self.cursor.rowcount
         if gone or given_up:
-            self._run("UPDATE collected_systems SET purged = ? WHERE system = ? AND purged < ?", (old, system, old))
+            self.run("UPDATE collected_systems SET purged = ? WHERE system = ? AND purged < ?", (old, system, old))
         end = now - int(settings.horizon * DAY)
-        self._run("DELETE FROM collected_rows WHERE system = ? AND confidence IS NULL AND received < ?", (system, end))
+        self.run("DELETE FROM collected_rows WHERE system = ? AND confidence IS NULL AND received < ?", (system, end))
         unmatched = self.cursor.rowcount
-        self._run("UPDATE collected_systems SET unmatched = unmatched + ? WHERE system = ?", (unmatched, system))
+        self.run("UPDATE collected_systems SET unmatched = unmatched + ? WHERE system = ?", (unmatched, system))
         return Aged(gone, given_up, unmatched)
 
     # Going out.
@@ -385,8 +391,8 @@ class Collection:
     def history(self, system: int) -> History:
         """The history of a system: its totals, and what was noted."""
         history = self._state(system)
-        name = self._run("SELECT name FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
-        found = self._run("SELECT win, slice, totals FROM collected_windows WHERE system = ?", (system,)).fetchall()
+        name = self.run("SELECT name FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        found = self.run("SELECT win, slice, totals FROM collected_windows WHERE system = ?", (system,)).fetchall()
         for (win, part), window in self._windows(system, found).items():
             if window.n_rows:
                 history.windows[Place(name, part, win)] = window
@@ -402,14 +408,14 @@ class Collection:
             "SELECT id, half, before, after, at FROM collected_corrections WHERE system = ? ORDER BY at DESC LIMIT ?"
         )
         names = ("id", "half", "before", "after", "at")
-        return [dict(zip(names, row, strict=True)) for row in self._run(query, (system, limit)).fetchall()]
+        return [dict(zip(names, row, strict=True)) for row in self.run(query, (system, limit)).fetchall()]
 
     def unmatched(self, system: int) -> tuple[int, int]:
         """Outcomes that wait for their prediction, and those that waited in vain."""
-        waiting = self._run(
+        waiting = self.run(
             "SELECT count(*) FROM collected_rows WHERE system = ? AND confidence IS NULL", (system,)
         ).fetchone()[0]
-        given_up = self._run("SELECT unmatched FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
+        given_up = self.run("SELECT unmatched FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
         return int(waiting), int(given_up)
 
     def rows(self, system: int, first: str, last: str) -> list[tuple[Any, ...]]:
@@ -418,7 +424,7 @@ class Collection:
             "SELECT id, at, confidence, answer, correct, truth, source FROM collected_rows WHERE system = ? "
             "AND win BETWEEN ? AND ? AND confidence IS NOT NULL AND (correct IS NOT NULL OR truth IS NOT NULL) ORDER BY at, id"
         )
-        found = self._run(query, (system, first, last)).fetchall()
+        found = self.run(query, (system, first, last)).fetchall()
         event = self._state(system).kind == "event"
         return [
             (i, at, p, came_true(answer, right, truth, event), source)
@@ -426,14 +432,15 @@ class Collection:
         ]
 
     def _any(self, system: int) -> bool:
-        return self._run("SELECT 1 FROM collected_windows WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
+        return self.run("SELECT 1 FROM collected_windows WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
 
     def _state(self, system: int) -> History:
-        found = self._run("SELECT state FROM collected_systems WHERE system = ?", (system,)).fetchone()
+        found = self.run("SELECT state FROM collected_systems WHERE system = ?", (system,)).fetchone()
         return History.from_dict(json.loads(found[0]))
 
     def _keep(self, system: int, history: History) -> None:
-        self._run("UPDATE collected_systems SET state = ? WHERE system = ?", (json.dumps(history.to_dict()), system))
+        self.run("UPDATE collected_systems SET state = ? WHERE system = ?", (json.dumps(history.to_dict()), system))
+        self._forget(system)
 
 
 def _of(table: str, names: Sequence[str]) -> str:

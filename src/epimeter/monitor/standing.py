@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from epimeter.inference.detectors import bias_sequence
 from epimeter.monitor.alarm import Alarm, called
-from epimeter.monitor.series import Measured, Series, answers, measures, sliding
+from epimeter.monitor.series import Measured, Series, Totals, answers, measures, sliding
 from epimeter.monitor.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -50,10 +50,12 @@ class Sequences:
         return Sequence(int(rows), *ends)
 
 
-def sequences(found: Series) -> Sequences:
-    """The confidence sequences of a system; for each slice half of its alpha is for the bias, half for the ranges."""
-    alpha = ALPHA / len(found.slices)
-    rows, true, prob = found.totals.each(lambda part: np.cumsum(part, axis=0))
+def sequences(totals: Totals) -> Sequences:
+    """The confidence sequences from running totals, shape (..., slices, ranges); for each slice half of its alpha is for the bias,
+    half for the ranges.
+    """
+    rows, true, prob = totals
+    alpha = ALPHA / rows.shape[-2]
     n = rows.sum(axis=-1)
     low, high = bias_sequence(n, (true - prob).sum(axis=-1), alpha / 2)
     ends = bias_sequence(rows, true - prob, alpha / 2 / rows.shape[-1])
@@ -63,8 +65,8 @@ def sequences(found: Series) -> Sequences:
 
 def absolute(found: Series, settings: Settings) -> tuple[list[Alarm], Sequences]:
     """The absolute alarms of a system, and the sequences they follow from."""
-    path = sequences(found)
-    beyond = np.maximum(np.maximum(path.low, -path.high), path.ece_low) > settings.tolerance
+    path = sequences(found.totals.each(lambda part: np.cumsum(part, axis=0)))
+    beyond = outside(path, settings)
     alarms: list[Alarm] = []
     for number, name in enumerate(found.slices):
         turns = np.flatnonzero(np.diff(np.concatenate([[False], beyond[:, number]])))
@@ -72,6 +74,11 @@ def absolute(found: Series, settings: Settings) -> tuple[list[Alarm], Sequences]
             alarm = _absolute_alarm(found, name, begin, path.at(begin, number), settings)
             alarms.append(alarm if end is None else replace(alarm, closed=found.starts[end]))
     return _one_an_episode(alarms), path
+
+
+def outside(path: Sequences, settings: Settings) -> NDArray[np.bool_]:
+    """Where calibration is beyond the tolerance for certain."""
+    return np.asarray(np.maximum(np.maximum(path.low, -path.high), path.ece_low) > settings.tolerance)
 
 
 def _absolute_alarm(found: Series, name: str, t: int, at: Sequence, settings: Settings) -> Alarm:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,26 +87,43 @@ def last_week(found: Series, name: str, settings: Settings) -> Window:
     return Window(added(found.cells[-settings.sliding :, found.slices.index(name)]))
 
 
+def usual_gap(gaps: Sequence[int]) -> int:
+    """Windows from one with predictions to the next, as a rule."""
+    return max(1, int(np.median(gaps))) if any(gap > 1 for gap in gaps) else 1
+
+
+def overdue(active: str, truth: str, usual: int, settings: Settings, as_of: str) -> dict[str, str]:
+    """What does not come, and the window in which that became too long: the same at every later look.
+
+    `active` and `truth` are the last windows with predictions and with outcomes.
+    """
+    since = {
+        "predictions": later(active, settings.unit, 2 * usual + 1),
+        "truth": later(truth, settings.unit, settings.windows(settings.delay) + 2 * usual + 1),
+    }
+    if active <= truth:
+        del since["truth"]
+    return {about: opened for about, opened in since.items() if opened <= as_of}
+
+
 def silence(found: Series, settings: Settings, as_of: str) -> list[Alarm]:
     """Alarms for what does not come: predictions, truth, anything new."""
     unit = settings.unit
     active = [found.starts[t] for t in found.active]
     if not active:
         return []
-    made = []
     gaps = [between(a, b, unit) for a, b in zip(active[:-1], active[1:], strict=True)]
-    usual = max(1, int(np.median(gaps))) if gaps else 1
-    # Opened in the window in which it became too long: the same alarm at every later look.
-    opened = later(active[-1], unit, 2 * usual + 1)
-    if opened <= as_of:
-        advice = "Is the system switched off, or the feed broken?"
-        made.append(_silent(found, "predictions", active[-1], opened, as_of, "No predictions have come", advice))
     labelled = [found.starts[t] for t in found.labelled]
-    last = labelled[-1] if labelled else later(active[0], unit, -1)
-    opened = later(last, unit, settings.windows(settings.delay) + 2 * usual + 1)
-    if active[-1] > last and opened <= as_of:
+    truth = labelled[-1] if labelled else later(active[0], unit, -1)
+    late = overdue(active[-1], truth, usual_gap(gaps), settings, as_of)
+    made = []
+    if "predictions" in late:
+        words = "No predictions have come", "Is the system switched off, or the feed broken?"
+        made.append(_silent(found, "predictions", active[-1], late["predictions"], as_of, *words))
+    if "truth" in late:
         advice = f"It is expected within {settings.delay:g} days; is its source broken?"
-        made.append(_silent(found, "truth", last, opened, as_of, "No truth has come for predictions made", advice))
+        words = "No truth has come for predictions made", advice
+        made.append(_silent(found, "truth", truth, late["truth"], as_of, *words))
     made += _repeats(found)
     return made
 

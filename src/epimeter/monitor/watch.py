@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.cells import CELLS, RANGES, SHOWN
@@ -28,9 +30,11 @@ from epimeter.monitor.series import (
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.standing import Limit, Sequence, Sequences, absolute, limits
 from epimeter.monitor.unlabelled import Drift, cautions, drift, last_week, off_scale, silence
-from epimeter.monitor.window import Unit, moment, named, starts
+from epimeter.monitor.window import Unit, Window, later, moment, named, starts
 
 Verdict = Literal["quiet", "alarm", "cannot judge"]
+MARGIN = 2
+"""Windows beyond the delay of truth that are still expected to change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,19 @@ class SliceLook:
 
 
 @dataclass(frozen=True, eq=False)
+class Standing:
+    """How all rows of a system stand, for gauges: the last week beside the reference, evidence, drift."""
+
+    verdict: Verdict
+    open_alarms: int
+    labelled: float
+    week: Measured | None
+    change: Difference | None
+    evidence: float | None
+    drift: Drift | None
+
+
+@dataclass(frozen=True, eq=False)
 class SystemLook:
     """One system as it stands."""
 
@@ -72,10 +89,21 @@ class SystemLook:
     watch: ChangeWatch | None
     sequences: Sequences
     limits: dict[str, list[Limit | None]]
+    cut: int
+    """The first window whose truth may still come."""
+    shown: NDArray[np.int64]
+    """Confidences of the reference by cell, all rows."""
 
     @property
     def name(self) -> str:
         return self.series.system
+
+    def standing(self) -> Standing:
+        """How all its rows stand."""
+        whole = self.slices[0]
+        rows = float(self.series.rows[:, 0].sum())
+        facts = whole.week, whole.change, whole.evidence, whole.drift
+        return Standing(self.verdict, len(self.open_alarms), rows, *facts)
 
     @property
     def open_alarms(self) -> tuple[Alarm, ...]:
@@ -136,20 +164,39 @@ def look(history: History, *, as_of: str | None = None, now: str | None = None, 
 def _system(history: History, found: Series, as_of: str) -> SystemLook:
     settings = history.settings
     given = reference_windows(history, found)
-    watch = watched(found, given, settings, history.settled.get(found.system))
+    cut = settled_before(found, settings, as_of)
+    watch = watched(found, given, settings, history.settled.get(found.system), cut)
     outside, path = absolute(found, settings)
     beyond, limit_path = limits(found, settings, history.kind)
     changes = [] if watch is None else list(watch.alarms)
     alarms = [*changes, *outside, *beyond, *silence(found, settings, as_of), *off_scale(found)]
     alarms = [_noted(alarm, history) for alarm in sorted(alarms, key=lambda a: (a.opened, a.kind))]
-    parts = [_slice(found, number, watch, path, limit_path, given, settings) for number in range(len(found.slices))]
+    first = 0 if watch is None else watch.first
+    shown = [_shown(found, name, given, first) for name in found.slices]
+    parts = [_slice(found, number, watch, path, limit_path, shown[number], settings) for number in range(len(shown))]
     said = cautions(found, settings, as_of, parts[0].drift if parts else None)
     if watch is not None and watch.unknown:
         said.append(
             f"{len(watch.unknown)} slices have no reference and are not compared: {', '.join(watch.unknown[:3])}"
         )
     verdict, why = _verdict(found, watch, alarms, given is not None)
-    return SystemLook(found, verdict, why, tuple(parts), tuple(alarms), tuple(said), watch, path, limit_path)
+    return SystemLook(
+        found, verdict, why, tuple(parts), tuple(alarms), tuple(said), watch, path, limit_path, cut, shown[0]
+    )
+
+
+def _shown(found: Series, name: str, given: dict[str, Window] | None, first: int) -> NDArray[np.int64]:
+    """Confidences of the reference by cell: of the one that was given, or of the windows before the first watched one."""
+    if given is not None:
+        return given[name].shown if name in given else np.zeros(CELLS, np.int64)
+    return np.asarray(found.cells[:first, found.slices.index(name), SHOWN].sum(axis=0))
+
+
+def settled_before(found: Series, settings: Settings, as_of: str) -> int:
+    """The first window whose truth may still come: those before it are as good as settled."""
+    if not found.starts:
+        return 0
+    return bisect_left(found.starts, later(as_of, settings.unit, -settings.windows(settings.delay) - MARGIN))
 
 
 def _noted(alarm: Alarm, history: History) -> Alarm:
@@ -183,7 +230,7 @@ def _slice(
     watch: ChangeWatch | None,
     path: Sequences,
     limit_path: dict[str, list[Limit | None]],
-    given: Any,
+    shown: NDArray[np.int64],
     settings: Settings,
 ) -> SliceLook:
     name = found.slices[number]
@@ -199,11 +246,6 @@ def _slice(
         ranges = by_range(watch.reference, number, sums)
         if watch.reference.known[number].any():
             evidence = float(watch.by_slice[-1, number])
-    if given is not None:
-        shown = given[name].shown if name in given else np.zeros(CELLS)
-    else:
-        first = watch.first if watch is not None else 0
-        shown = found.cells[:first, number, SHOWN].sum(axis=0)
     last = len(found.starts) - 1
     return SliceLook(
         name,

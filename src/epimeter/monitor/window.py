@@ -7,6 +7,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -215,6 +216,7 @@ def moment(name: str) -> np.datetime64:
     return np.datetime64(name, "h")
 
 
+@lru_cache(4096)
 def later(name: str, unit: Unit, windows: int = 1) -> str:
     """The window so many windows later."""
     start = moment(name)
@@ -224,6 +226,7 @@ def later(name: str, unit: Unit, windows: int = 1) -> str:
     return named(start + np.timedelta64(windows * hours, "h"), unit)
 
 
+@lru_cache(4096)
 def between(first: str, last: str, unit: Unit) -> int:
     """Windows from one to another."""
     if unit == "month":

@@ -54,6 +54,11 @@ class Gauges:
             else:
                 self._beyond.add((organization, name))
 
+    def shows(self, organization: str, name: str) -> bool:
+        """Whether a system has numbers of its own, or would get them."""
+        with self._lock:
+            return (organization, name) in self._systems or len(self._systems) < MOST_SYSTEMS
+
     def systems(self) -> dict[tuple[str, str], dict[str, float]]:
         """The numbers by organisation and system."""
         with self._lock:

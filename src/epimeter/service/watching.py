@@ -13,10 +13,13 @@ from sqlalchemy import Connection
 
 from epimeter.errors import EpimeterError
 from epimeter.monitor.collection import Collection
+from epimeter.monitor.glance import Glimpse, Kept, Part, glance, keep, week_to_close
 from epimeter.monitor.history import History
+from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
-from epimeter.monitor.watch import Look, look
-from epimeter.monitor.window import day_of, later
+from epimeter.monitor.settings import Settings as Watching
+from epimeter.monitor.watch import MARGIN, Look, Standing, look
+from epimeter.monitor.window import between, day_of
 from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
 from epimeter.service.columns import Columns, words
@@ -31,36 +34,94 @@ from epimeter.views import view
 
 AT_LEAST = 6 * 3600 * SECOND
 """A system to which nothing comes is looked at this often: silence is news too."""
-ROUND = 50
-DAYS = 7
-"""Days of an evaluation (ERS 4.2)."""
+ROUND = 250
+"""Systems of one round, and how many of them at most are looked at only to carry on from a later window."""
+RENEWED = 5
+LET_GO = 24 * 3600 * SECOND
+"""Old rows of a system are let go this often, of some systems in every round."""
+SPARE = 3
+"""Windows that may gather after the cut before a look moves it."""
 log = logging.getLogger("epimeter.service")
 
 
 def look_round(store: Store, ledger: IssuerFolder, settings: Settings, gauges: Gauges) -> bool:
     """Look at some of the systems that are due; True when there may be more."""
+    at = now()
     with store.reading() as db:
-        due = collecting.due(db, now() - AT_LEAST, ROUND)
+        due = collecting.due(db, at - AT_LEAST, ROUND)
+        seen = _glanced(db, due, at)
+    quiet = [row for row in due if row["system"] in seen]
+    _noted(store, settings, quiet, {system: one.as_of for system, one in seen.items()}, at)
+    for row in quiet:
+        if gauges.shows(row["organization"], row["name"]):
+            values = numbers(seen[row["system"]].standing()) | certified(store, ledger, row)
+            gauges.system(row["organization"], row["name"], values)
     for row in due:
-        try:
-            with store.writing() as db:
-                seen = look_once(db, row, settings)
-            gauges.system(row["organization"], row["name"], numbers(seen) | certified(store, ledger, row))
-        except EpimeterError:
-            log.exception("a system could not be looked at")
-            with store.writing() as db:
-                collecting.looked(db, row["system"], now(), row["changes"])
+        if row["system"] not in seen:
+            _look(store, ledger, settings, gauges, row)
     return len(due) == ROUND
+
+
+def _glanced(db: Connection, due: list[Any], at: int) -> dict[int, Glimpse]:
+    """The systems of which a glance says that there is nothing new."""
+    kept = {row["system"]: Kept.from_bytes(row["state"]) for row in due if row["state"]}
+    held = {row["system"]: row["as_of"] for row in due}
+    parts: dict[int, Part] = {}
+    windows = Looks(collecting.collection(db)).unsettled([system for system, one in kept.items() if one is not None])
+    later_on = 0
+    for system, one in kept.items():
+        if one is None:
+            continue
+        watch = Watching(**one.settings)
+        as_of = max(held[system], day_of(moment(at).isoformat(), watch.unit, "now"))
+        gathered = between(one.until, as_of, watch.unit) - watch.windows(watch.delay) - MARGIN
+        later_on += gathered > SPARE
+        if gathered <= SPARE or later_on > RENEWED:
+            parts[system] = Part(one, as_of, windows[system])
+    try:
+        return {system: one for system, one in zip(parts, glance(list(parts.values())), strict=True) if one is not None}
+    except EpimeterError:
+        log.exception("what looks left could not be read; every system is looked at")
+        return {}
+
+
+def _noted(store: Store, settings: Settings, quiet: list[Any], as_of: dict[int, str], at: int) -> None:
+    """Note that there is nothing new, and let old rows of some systems go."""
+    if not quiet:
+        return
+    old = [row["system"] for row in quiet if row["aged_at"] < at - LET_GO][:RENEWED]
+    with store.writing() as db:
+        collecting.looked(db, [(row["system"], row["changes"]) for row in quiet], at)
+        collecting.glanced(
+            db, [(row["system"], as_of[row["system"]]) for row in quiet if row["as_of"] < as_of[row["system"]]]
+        )
+        for system in old:
+            collecting.collection(db).age(system, at, retention=settings.keep_rows_days + 5)
+            collecting.aged(db, system, at)
+
+
+def _look(store: Store, ledger: IssuerFolder, settings: Settings, gauges: Gauges, row: Any) -> None:
+    try:
+        with store.writing() as db:
+            seen = look_once(db, row, settings)
+        values = numbers(seen.systems[0].standing()) if seen.systems else {}
+        gauges.system(row["organization"], row["name"], values | certified(store, ledger, row))
+    except EpimeterError:
+        log.exception("a system could not be looked at")
+        with store.writing() as db:
+            collecting.looked(db, [(row["system"], row["changes"])], now())
 
 
 def look_once(db: Connection, row: Any, settings: Settings) -> Look:
     """Look at one system, note and tell what is new, close its week, let old rows go."""
     at = now()
     collection = collecting.collection(db)
+    looks = Looks(collection)
     system: int = collection.open(row["organization"], row["name"])
     history = collection.history(system)
     today = day_of(moment(at).isoformat(), history.settings.unit, "now")
-    history.as_of = max(history.as_of or today, today)  # a clock that was set back closes nothing again
+    # A clock that was set back closes nothing again.
+    history.as_of = max(history.as_of or today, today, looks.looked_until(system))
     seen = look(history)
     for event in note(history, seen):
         data = {"system_id": row["name"], **event}
@@ -75,8 +136,10 @@ def look_once(db: Connection, row: Any, settings: Settings) -> Look:
         )
     _close_week(db, collection, system, history, row, settings, today)
     collection.remember(system, history)
+    kept = keep(history, seen.systems[0]) if seen.systems else None
+    looks.leave(system, kept, history.as_of, at)
     collection.age(system, at, retention=settings.keep_rows_days + 5)
-    collecting.looked(db, system, at, row["changes"])
+    collecting.looked(db, [(system, row["changes"])], at)
     return seen
 
 
@@ -88,13 +151,11 @@ def _close_week(
     db: Connection, collection: Collection, system: int, history: History, row: Any, settings: Settings, today: str
 ) -> None:
     """Close the seven days whose truth is due by now, once, and have them evaluated where the operator wants that."""
-    if history.settings.unit != "day" or not history.windows:
+    starts = [place.start for place in history.windows]
+    week = week_to_close(min(starts), history.closed, max(starts), history.settings, today) if starts else None
+    if week is None:
         return
-    first = later(history.closed, "day") if history.closed else min(place.start for place in history.windows)
-    last = later(first, "day", DAYS - 1)
-    # While later days have not come the week may still be on its way, as when a month is posted in one go.
-    if later(last, "day", int(history.settings.delay) + 1) > today or max(p.start for p in history.windows) <= last:
-        return
+    first, last = week
     history.closed = last
     held = collection.rows(system, first, last)
     facts = {"system_id": row["name"], "first": first, "last": last, "labelled": len(held)}
@@ -123,27 +184,23 @@ def _close_week(
         rows.close()
 
 
-def numbers(seen: Look) -> dict[str, float]:
+def numbers(standing: Standing) -> dict[str, float]:
     """The gauges of a system: ECE with its ends, bias, alarms, rows."""
-    (system,) = seen.systems or (None,)
-    if system is None or not system.slices:
-        return {}
-    whole = system.slices[0]
     made = {
-        "alarm": float(system.verdict == "alarm"),
-        "alarms_open": float(len(system.open_alarms)),
-        "judged": float(system.verdict != "cannot judge"),
-        "labelled_rows": float(system.series.rows[:, 0].sum()),
+        "alarm": float(standing.verdict == "alarm"),
+        "alarms_open": float(standing.open_alarms),
+        "judged": float(standing.verdict != "cannot judge"),
+        "labelled_rows": standing.labelled,
     }
-    if whole.week is not None:
-        week = whole.week
+    if standing.week is not None:
+        week = standing.week
         made |= {"ece": week.ece, "ece_low": week.ece_low, "ece_high": week.ece_high, "bias": week.bias}
-    if whole.change is not None:
-        made["change"] = whole.change.value
-    if whole.evidence is not None:
-        made["evidence"] = float(max(whole.evidence, -700.0))
-    if whole.drift is not None:
-        made |= {"unlabelled_share": whole.drift.waiting, "drift_psi": whole.drift.psi}
+    if standing.change is not None:
+        made["change"] = standing.change.value
+    if standing.evidence is not None:
+        made["evidence"] = float(max(standing.evidence, -700.0))
+    if standing.drift is not None:
+        made |= {"unlabelled_share": standing.drift.waiting, "drift_psi": standing.drift.psi}
     return made
 
 

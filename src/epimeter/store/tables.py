@@ -350,6 +350,7 @@ collected_looks = Table(
     "collected_looks",
     metadata,
     Column("system", BigInteger, primary_key=True, autoincrement=False),
+    Column("since", String(16), nullable=False),
     Column("until", String(16), nullable=False),
     Column("as_of", String(16), nullable=False),
     Column("aged_at", BigInteger, nullable=False),

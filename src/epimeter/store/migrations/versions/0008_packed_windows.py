@@ -19,6 +19,7 @@ def upgrade() -> None:
     op.create_table(
         "collected_looks",
         sa.Column("system", sa.BigInteger, nullable=False, autoincrement=False),
+        sa.Column("since", sa.String(16), nullable=False),
         sa.Column("until", sa.String(16), nullable=False),
         sa.Column("as_of", sa.String(16), nullable=False),
         sa.Column("aged_at", sa.BigInteger, nullable=False),
