@@ -6,7 +6,7 @@ import sys
 ALONE = """
 import sys
 from epimeter.special import gammainc, ndtri, psi
-assert "scipy.special" not in sys.modules, "the package was loaded"
+assert not {"scipy.special", "scipy.optimize"} & set(sys.modules), "a package was loaded"
 import scipy.special
 import scipy.stats
 from epimeter import special
@@ -15,6 +15,9 @@ for name in "betainc betaincinv chdtrc chndtr entr erf expit gammainc gammaincin
 assert (gammainc, ndtri, psi) == (scipy.special.gammainc, scipy.special.ndtri, scipy.special.psi)
 assert scipy.special._ufuncs.ndtri is ndtri
 assert special.logsumexp is scipy.special.logsumexp  # what is not compiled comes from the package
+import math, scipy.optimize
+for at in (0.1, 0.5, 0.9):
+    assert special.brentq(lambda x: math.cos(x) - at, 0.0, 3.0) == scipy.optimize.brentq(lambda x: math.cos(x) - at, 0.0, 3.0)
 print(scipy.stats.chi2.sf(3.0, 2), scipy.special.softmax([0.0, 1.0]))
 """
 
@@ -35,7 +38,7 @@ try:
     main(["evaluate", sys.argv[1]])
 except SystemExit as done:
     assert not done.code, done.code
-print(sorted({"scipy.special", "scipy.stats", "numpy.testing", "matplotlib", "epimeter.metrics.detection"} & set(sys.modules)))
+print(sorted({"scipy.special", "scipy.optimize", "scipy.stats", "numpy.testing", "matplotlib", "epimeter.metrics.detection"} & set(sys.modules)))
 """
 
 

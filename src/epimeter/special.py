@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The special functions of scipy, without what `scipy.special` loads beside them.
+"""The special functions of scipy and its root finder, without what their packages load beside them.
 
 The package parses the documentation of ninety functions and loads numpy's test and Fortran tools for its array
 interface: a fifth of a second, half of a cold `epimeter evaluate`. The functions themselves are one compiled module.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -29,21 +30,33 @@ def __getattr__(name: str) -> Any:
 @cache
 def _functions() -> ModuleType:
     """The module that has them."""
-    if PACKAGE not in sys.modules and len(sys._current_frames()) == 1:
-        try:
-            return _compiled()
-        except (ImportError, AttributeError):  # a scipy that is built otherwise
-            pass
-    return importlib.import_module(PACKAGE)
+    return _compiled(PACKAGE, "_ufuncs") or importlib.import_module(PACKAGE)
 
 
-def _compiled() -> ModuleType:
-    """The compiled functions, loaded while a stand-in that only knows its folder takes the place of their package."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None:
-        raise ImportError(PACKAGE)
-    sys.modules[PACKAGE] = importlib.util.module_from_spec(found)
+def _compiled(package: str, name: str) -> ModuleType | None:
+    """A compiled module of a package, loaded while a stand-in that only knows its folder takes the package's place.
+
+    None where another thread could meet the stand-in, where the package is there already, and in a scipy that is built
+    otherwise.
+    """
+    if package in sys.modules or len(sys._current_frames()) > 1:
+        return None
     try:
-        return importlib.import_module(f"{PACKAGE}._ufuncs")
+        found = importlib.util.find_spec(package)
+        assert found is not None
+        sys.modules[package] = importlib.util.module_from_spec(found)
+        return importlib.import_module(f"{package}.{name}")
+    except (AssertionError, AttributeError, ImportError):
+        return None
     finally:
-        del sys.modules[PACKAGE]
+        sys.modules.pop(package, None)
+
+
+_ROOTS = _compiled("scipy.optimize", "_zeros")
+
+
+def brentq(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function is 0, between two places where it has different signs: `scipy.optimize.brentq`."""
+    if _ROOTS is None or not hasattr(_ROOTS, "_brentq"):
+        return float(importlib.import_module("scipy.optimize").brentq(function, low, high))
+    return float(_ROOTS._brentq(function, low, high, 2e-12, 4 * sys.float_info.epsilon, 100, (), False, True))

@@ -35,6 +35,7 @@ from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.cumulative.walk import Walk, steps_of
+from epimeter.special import brentq, ndtri
 from epimeter.views import View
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def cumulative_curve(view: View, *, level: Level = 0.95) -> CumulativeCurve:
     level
         Level of the band (at one place) and of the limit (everywhere).
     """
-    from epimeter.special import ndtri
-
     event = view.event
     walk = Walk(steps_of(event, "group"))
     error = ecce_mad.compute(event)
@@ -97,9 +96,7 @@ def cumulative_curve(view: View, *, level: Level = 0.95) -> CumulativeCurve:
 
 def largest_excursion(level: float) -> float:
     """What the largest absolute value of Brownian motion on [0, 1] stays below with this probability."""
-    from scipy.optimize import brentq
-
-    return float(brentq(lambda x: brownian_tail.compute(x, kind="max_abs", tail="lower") - level, 0.05, 40.0))
+    return brentq(lambda x: brownian_tail.compute(x, kind="max_abs", tail="lower") - level, 0.05, 40.0)
 
 
 ACROSS, UP = "share of the rows, least confident first", "outcome minus confidence, added up"

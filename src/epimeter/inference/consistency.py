@@ -15,7 +15,7 @@ from epimeter.card import metric as card
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
 from epimeter.inference.critical import Alternative, drawn_bounds, refuse_few_draws
-from epimeter.inference.statistic import Statistic
+from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
@@ -133,14 +133,14 @@ def label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, La
         return {}
     least = Binary((given.prob == 1).astype(np.uint8), given.prob)
     most = Binary((given.prob > 0).astype(np.uint8), given.prob)
+    without, with_ = atoms_of([least, most], statistics)
     pairs = {}
-    for recipe in dict.fromkeys(s.recipe for s in statistics if s.recipe is not None):
-        zero, one = recipe.atoms(least.read_as(recipe.reading)), recipe.atoms(most.read_as(recipe.reading))
-        if zero is not None and one is not None:
-            more = one.minus(zero)
+    for recipe in without:
+        if recipe in with_:
+            more = with_[recipe].minus(without[recipe])
             touched = np.flatnonzero(more.columns.any(axis=1))
             few = replace(more, columns=np.ascontiguousarray(more.columns[touched]))
-            pairs[recipe] = LabelAtoms(zero, few, touched)
+            pairs[recipe] = LabelAtoms(without[recipe], few, touched)
     return pairs
 
 

@@ -19,6 +19,7 @@ from epimeter.metrics.bin.square import l2_ece_ci, null_law
 from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.differences import ecce_mad
 from epimeter.metrics.point.spiegelhalter import spiegelhalter_z
+from epimeter.special import brentq
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
@@ -66,9 +67,7 @@ def _normal(made: Any, view: View, alpha: float) -> Bounds:
 def _walk(made: Any, view: View, alpha: float) -> Bounds:
     if not made.sigma > 0:
         return Bounds()
-    from scipy.optimize import brentq
-
-    return Bounds(None, made.sigma * float(brentq(lambda x: brownian_tail.compute(x) - alpha, 1e-3, 40.0)))
+    return Bounds(None, made.sigma * brentq(lambda x: brownian_tail.compute(x) - alpha, 1e-3, 40.0))
 
 
 def _square(made: Any, view: View, alpha: float) -> Bounds:

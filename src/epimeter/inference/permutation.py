@@ -56,12 +56,16 @@ def swapped(
     pairs = {recipe: (sums[0][recipe], sums[1][recipe]) for recipe in sums[0] if recipe in sums[1]}
     ones = np.ones(n, np.int32)
     whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in pairs.items()}
+    alike = {recipe: b.minus(a) for recipe, (a, b) in pairs.items() if a.order is None and b.order is None}
 
     def some(group: range) -> Sequence[Floats]:
         bits = random.side_bits(generator, group, n)
         sides = {}
         for recipe, (a, b) in pairs.items():
-            more = b.chosen_totals(bits, len(group)) - a.chosen_totals(bits, len(group))
+            if recipe in alike:
+                more = alike[recipe].chosen_totals(bits, len(group))
+            else:
+                more = b.chosen_totals(bits, len(group)) - a.chosen_totals(bits, len(group))
             sides[recipe] = whole[recipe][0] + more, whole[recipe][1] - more
         return [np.array([difference(s, sides, bits, place) for s in statistics]) for place in range(len(group))]
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from epimeter.card import Metric, find
+from epimeter.core.threads import cores
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.summaries.atoms import Atoms
@@ -90,5 +92,8 @@ class Statistic:
 def atoms_of(views: Sequence[View], statistics: Sequence[Statistic]) -> list[dict[Recipe, Atoms]]:
     """The atoms of each view, by recipe, for the statistics whose recipe is a sum of whole numbers."""
     recipes = list(dict.fromkeys(s.recipe for s in statistics if s.recipe is not None))
-    found = [{recipe: recipe.atoms(view.read_as(recipe.reading)) for recipe in recipes} for view in views]
+    asked = [(recipe, view.read_as(recipe.reading)) for view in views for recipe in recipes]
+    with ThreadPoolExecutor(cores()) as pool:
+        made = iter(list(pool.map(lambda one: one[0].atoms(one[1]), asked)))
+    found = [{recipe: next(made) for recipe in recipes} for _ in views]
     return [{recipe: atoms for recipe, atoms in of_view.items() if atoms is not None} for of_view in found]

@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from epimeter.card import Metric, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.simulate.laws import Floats, Levels
+from epimeter.special import brentq
 from epimeter.summaries import MeanOf
 from epimeter.summaries.sums import SumsOf
 from epimeter.views import View, view
@@ -93,7 +93,7 @@ def crossings(truth: Truth) -> list[float]:
     def at(stated: float) -> float:
         return float(truth.curve(np.array([stated]))[0] - stated)
 
-    return [float(brentq(at, grid[i], grid[i + 1])) for i in far]
+    return [brentq(at, grid[i], grid[i + 1]) for i in far]
 
 
 def _mean(

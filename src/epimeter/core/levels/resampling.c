@@ -2,7 +2,7 @@
 /* Totals of resampled rows.
  *
  * A tile of rows is laid out by replicate and multiplied with each limb: products of 16 bits, of which every processor adds many
- * at once. A tile of 256 rows, a count of at most 127 and a limb of 15 bits keep a sum below 2^31.
+ * at once. A tile of 256 rows, a count of a byte and a limb of 15 bits keep a sum below 2^31.
  */
 #include "levels.h"
 
@@ -37,6 +37,20 @@ static void add_tile(int16_t tile[LANES][TILE], int64_t size, int64_t replicates
         for (int64_t r = 0; r < replicates; r++) into[r * stride + l] += dot(tile[r], limbs + l * n, size);
 }
 
+/* The counts of rows that lie apart: each place is looked up once for all replicates. */
+static void gather(const uint8_t *counts, int64_t n, int64_t replicates, const int32_t *order, int64_t size,
+                   int16_t tile[LANES][TILE]) {
+    if (replicates < LANES) {
+        for (int64_t r = 0; r < replicates; r++)
+            for (int64_t j = 0; j < size; j++) tile[r][j] = counts[r * n + order[j]];
+        return;
+    }
+    for (int64_t j = 0; j < size; j++) {
+        const uint8_t *count = counts + order[j];
+        for (int r = 0; r < LANES; r++, count += n) tile[r][j] = *count;
+    }
+}
+
 int AT_LEVEL(epi_count_totals)(const uint8_t *counts, int64_t n, int64_t replicates, const int32_t *order, int64_t n_order,
                                const int64_t *start, int64_t n_start, const int16_t *limbs, int64_t n_limbs, int64_t *totals,
                                int64_t n_totals) {
@@ -46,13 +60,11 @@ int AT_LEVEL(epi_count_totals)(const uint8_t *counts, int64_t n, int64_t replica
     for (int64_t c = 0; c < cells; c++) {
         for (int64_t at = start[c]; at < start[c + 1]; at += TILE) {
             const int64_t size = start[c + 1] - at < TILE ? start[c + 1] - at : TILE;
-            for (int64_t r = 0; r < replicates; r++) {
-                const uint8_t *count = counts + r * n;
-                if (n_order)
-                    for (int64_t j = 0; j < size; j++) tile[r][j] = count[order[at + j]] & 127;
-                else
-                    for (int64_t j = 0; j < size; j++) tile[r][j] = count[at + j] & 127;
-            }
+            if (n_order)
+                gather(counts, n, replicates, order + at, size, tile);
+            else
+                for (int64_t r = 0; r < replicates; r++)
+                    for (int64_t j = 0; j < size; j++) tile[r][j] = counts[r * n + at + j];
             add_tile(tile, size, replicates, limbs + at, n, n_limbs, totals + c * n_limbs, cells * n_limbs);
         }
     }
