@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epimeter.card import find
 from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.forecasts import WORDING, ForecastKind
-from epimeter.report.forecast_curves import ForecastCurves
-from epimeter.report.forecast_figures import forecast_pictures
-from epimeter.report.forecast_verdict import ForecastVerdict
 from epimeter.report.measurement import Measurement, Measurements
 from epimeter.report.text import READS, parts, shown
 from epimeter.results import plain
+
+if TYPE_CHECKING:  # a report of probabilities knows this class, and loads nothing of forecasts
+    from epimeter.report.forecast_curves import ForecastCurves
+    from epimeter.report.forecast_verdict import ForecastVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -64,6 +65,8 @@ class ForecastReport(Measurements):
             first = (f"{missing:,} of {missing + self.n_rows:,} rows have no truth and were left out.", *first)
         if first:
             sections.append(Section("Verdict", (Items(tuple(first)),)))
+        from epimeter.report.forecast_figures import forecast_pictures
+
         pictures = forecast_pictures(self.curves, for_print=for_print)
         if pictures:
             sections.append(Section("Figures", pictures))
