@@ -54,6 +54,12 @@ def test_named_slices_are_crossed_with_a_total_and_a_test_of_homogeneity(tmp_pat
         len(found["segments"]) == 6 and found["total"]["n_rows"] == sum(s["n_rows"] for s in found["segments"]) == 4000
     )
     assert found["homogeneity"]["p_value"] < 1e-6 and found["homogeneity"]["degrees_of_freedom"] == 5
+    run("slices", tmp_path / "a.csv", "--by", "lang", "--by", "device", "-o", tmp_path / "slices.html")
+    page = (tmp_path / "slices.html").read_text()
+    assert (
+        page.count("<svg") == 1
+        and "gap in points of 7 segments, each with its interval; lang=fr, device=ios is furthest" in page
+    )
     rows(tmp_path / "b.csv", off=0.0, seed=4)
     assert told("slices", tmp_path / "b.csv", "--by", "lang")["homogeneity"]["p_value"] > 0.01
 

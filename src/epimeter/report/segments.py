@@ -21,6 +21,7 @@ from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
 from epimeter.errors import InputError
 from epimeter.inference.multiplicity import adjust_p_values
+from epimeter.report.slice_figure import Point, in_lines
 from epimeter.results import plain
 
 Floats = NDArray[np.float64]
@@ -132,6 +133,12 @@ class Segments(Held):
             Paragraph(self.sentence),
             Grid("Segments", columns, rows, frozenset({1, 2, 3, 4}), tones),
         ]
+        if shown:
+            drawn = (self.total, *shown[: SHOWN - 1])
+            points = [Point(one.name, one.n_rows, 100 * one.gap, (100 * one.low, 100 * one.high)) for one in drawn]
+            blocks.append(
+                in_lines(points, "gap in points", "Gaps by segment", 0.0, noun="segment", for_print=for_print)
+            )
         if len(shown) < len(self.segments):
             blocks.append(Paragraph(f"… and {len(self.segments) - len(shown):,} more; --json holds all."))
         if self.homogeneity is not None:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from epimeter.card import find
 from epimeter.documents.sections import Grid, Picture
@@ -14,8 +14,17 @@ from epimeter.report.measurement import Measurement, Report
 from epimeter.report.svg import Board
 from epimeter.results import cell_text
 
-LETTERS = 22
-"""Letters of a slice's name that stand beside its line; the table has all."""
+SHORT, LETTERS = 22, 40
+"""Letters of names that there is always room for, and that stand beside a line at most; the table has all."""
+
+
+class Point(NamedTuple):
+    """A value to be drawn, and the ends of its interval where it has one."""
+
+    name: str
+    n_rows: int
+    value: float
+    ends: tuple[float, float] | None
 
 
 def beside(
@@ -26,39 +35,58 @@ def beside(
     known = {name: line for name, line in lines.items() if line.value is not None and math.isfinite(line.value)}
     if not known:
         return None
-    ideal = ideal_of(next(iter(known.values())))
-    reach = [float(line.value or 0.0) for line in known.values()] + ([float(ideal)] if ideal is not None else [])
-    for line in known.values():
-        reach += [] if line.interval is None else [line.interval.low, line.interval.high]
+    points = [Point(name, line.n_rows, float(line.value or 0.0), _ends(line)) for name, line in known.items()]
+    title = f"{find(metric).card.title} by slice"
+    return in_lines(points, metric, title, ideal_of(next(iter(known.values()))), for_print=for_print)
+
+
+def in_lines(
+    points: Sequence[Point],
+    label: str,
+    title: str,
+    ideal: float | None,
+    *,
+    noun: str = "slice",
+    for_print: bool = False,
+) -> Picture:
+    """One line a point, with its interval and a dashed line at the ideal."""
+    reach = [point.value for point in points] + ([ideal] if ideal is not None else [])
+    reach += [end for point in points for end in point.ends or ()]
     reach = [value for value in reach if math.isfinite(value)]
     low, high = min(reach), max(reach)
     room = 0.05 * (high - low) or 0.01
+    letters = min(LETTERS, max(SHORT, *(len(point.name) for point in points)))
+    left = 16 + 7 * letters
     board = Board(
-        520, 56 + 22 * len(known), left=170, top=12, bottom=34,
-        across=(low - room, high + room), up=(-0.6, len(known) - 0.4), for_print=for_print,
+        350 + left, 56 + 22 * len(points), left=left, top=12, bottom=34,
+        across=(low - room, high + room), up=(-0.6, len(points) - 0.4), for_print=for_print,
     )  # fmt: skip
-    board.axes(_round_numbers(low, high), (), metric, "", show_x="{:g}".format)
+    board.axes(_round_numbers(low, high), (), label, "", show_x="{:g}".format)
     if ideal is not None:
-        board.line([(float(ideal), board.up[0]), (float(ideal), board.up[1])], "soft", 1, "4 4")
+        board.line([(ideal, board.up[0]), (ideal, board.up[1])], "soft", 1, "4 4")
     rows = []
-    for place, (name, line) in enumerate(known.items()):
-        up = len(known) - 1 - place
-        short = name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+    for place, point in enumerate(points):
+        up = len(points) - 1 - place
+        short = point.name if len(point.name) <= letters else point.name[: letters - 1] + "…"
         board.word(board.left - 8, board.y(up) + 4, short, anchor="end", colour="ink")
         spread = "–"
-        if line.interval is not None:
-            ends = max(line.interval.low, board.across[0]), min(line.interval.high, board.across[1])
+        if point.ends is not None:
+            ends = max(point.ends[0], board.across[0]), min(point.ends[1], board.across[1])
             board.line([(ends[0], up), (ends[1], up)], "accent", 2)
-            spread = f"{line.interval.low:.4g} to {line.interval.high:.4g}"
-        board.dot(float(line.value or 0.0), up, "accent")
-        rows.append((name, f"{line.n_rows:,}", cell_text(line.value), spread))
-    largest = max(known, key=lambda name: abs(float(known[name].value or 0.0) - float(ideal or 0.0)))
+            spread = f"{point.ends[0]:.4g} to {point.ends[1]:.4g}"
+        board.dot(point.value, up, "accent")
+        rows.append((point.name, f"{point.n_rows:,}", cell_text(point.value), spread))
+    furthest = max(points, key=lambda point: abs(point.value - (ideal or 0.0)))
     alt = (
-        f"{metric} of {len(known)} slices, each with its interval; {largest} is furthest from {float(ideal or 0.0):g} with "
-        f"{cell_text(known[largest].value)}."
+        f"{label} of {len(points)} {noun}s, each with its interval; {furthest.name} is furthest from {ideal or 0.0:g} with "
+        f"{cell_text(furthest.value)}."
     )
-    twin = Grid(f"{metric} by slice", ("slice", "rows", metric, "interval"), tuple(rows), frozenset({1, 2}))
-    return Picture(f"{find(metric).card.title} by slice", alt, board.svg(alt), twin)
+    twin = Grid(f"{label} by {noun}", (noun, "rows", label, "interval"), tuple(rows), frozenset({1, 2}))
+    return Picture(title, alt, board.svg(alt), twin)
+
+
+def _ends(line: Measurement) -> tuple[float, float] | None:
+    return None if line.interval is None else (line.interval.low, line.interval.high)
 
 
 def ideal_of(line: Measurement) -> float | None:
