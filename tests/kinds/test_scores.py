@@ -76,3 +76,13 @@ def test_what_is_certified_is_stated_as_probabilities(rows):
         ["summarise", "scores.csv", "--evidence", "-o", "x.epi"],
     ):
         assert "as they were stated" in CliRunner().invoke(command_line, [*typed, "--logits"]).output
+
+
+def test_rows_that_make_a_score_infinite_are_named_by_their_lines(rows):
+    said, true = np.linspace(0.05, 0.95, 40), np.tile([0.0, 1.0], 20)
+    said[3], true[1] = 0, np.nan  # what has no label is left out, and counts among the lines
+    pd.DataFrame({"y_prob": said, "y_true": true}).to_csv("zero.csv", index=False)
+    told = CliRunner().invoke(command_line, ["evaluate", "zero.csv", "--metric", "nll"])
+    assert "1 row said 0 for what came true (line 5)" in told.output
+    assert epimeter.evaluate("zero.csv", metrics="nll")["nll"].infinite == "1 row said 0 for what came true (line 5)"
+    assert "(y_true[3])" in epimeter.evaluate(true, said, metrics="nll")["nll"].infinite

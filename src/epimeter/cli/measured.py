@@ -41,6 +41,7 @@ def measured_table(table: Table, names: Any, choices: dict[str, Any], certainty:
                 groups=table.group,
                 features=table.features,
                 source=table.described(),
+                place=table.place,
                 tick=None if everything else progress,
                 each=(lambda _: progress(1)) if everything else None,
                 **(certainty or Certainty()).of_rows(),

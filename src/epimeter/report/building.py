@@ -22,7 +22,7 @@ from epimeter.report.cautions import cautions, damaged, recalibrated, repeated
 from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
-from epimeter.report.measuring import explained, infinite, measured
+from epimeter.report.measuring import Place, explained, infinite, measured
 from epimeter.report.slices import Reports
 from epimeter.report.suspicions import suspicions, suspicions_of_bins
 from epimeter.report.verdict import Verdict, grouped_p_values, p_values_of, verdict
@@ -64,7 +64,11 @@ def _place(value: Any) -> tuple[int, str, Any]:
 
 
 def report(
-    ledger: Ledger, value: Any = None, wanted: Wanted | None = None, each: Callable[[str], None] | None = None
+    ledger: Ledger,
+    value: Any = None,
+    wanted: Wanted | None = None,
+    each: Callable[[str], None] | None = None,
+    place: Place | None = None,
 ) -> Report:
     """The report of one slice.
 
@@ -74,6 +78,8 @@ def report(
         Which intervals it shall have; None: none.
     each
         Called with the name of every metric that is done.
+    place
+        Where a row stands in the file it came from, in words.
     """
     totals, plan = ledger.slices[value], ledger.plan
     rows = None if totals.rows is None else totals.rows.view()
@@ -92,7 +98,7 @@ def report(
         if isinstance(line, str):
             left_out[name] = line
         else:
-            lines.append(explained(line, rows, finished.get(entry[1])))
+            lines.append(explained(line, rows, finished.get(entry[1]), place))
             entries[name] = entry
         if each is not None:
             each(name)

@@ -49,6 +49,7 @@ def evaluate(
     source: Mapping[str, Any] | None = None,
     tick: Callable[[int], None] | None = None,
     each: Callable[[str], None] | None = None,
+    place: Callable[[int], str] | None = None,
     **choices: Any,
 ) -> Report:
     """Measure a model on a data set: one pass, many metrics.
@@ -88,6 +89,8 @@ def evaluate(
         Called with the number of rows done, for a progress bar.
     each
         Called with the name of every metric that is done.
+    place
+        Where a row stands in the file it came from, in words; a file that is read here says it itself.
     choices
         Parameters such as ``bins=20``, given to every metric that has them.
     """
@@ -119,6 +122,7 @@ def evaluate(
         source=told.source,
         tick=tick,
         each=each,
+        place=place or told.place,
         **choices,
     )
 
@@ -134,6 +138,7 @@ def report_on(
     source: Mapping[str, Any] | None = None,
     tick: Callable[[int], None] | None = None,
     each: Callable[[str], None] | None = None,
+    place: Callable[[int], str] | None = None,
     **choices: Any,
 ) -> Report:
     """The report on rows that are checked already; the parameters are those of `evaluate`."""
@@ -149,7 +154,7 @@ def report_on(
     )
     wanted = None if intervals is None else Wanted(intervals, level, draws, seed)
     ledger = dataclasses.replace(over_view(plan, given, tick), source=dict(source or {}))
-    return report(ledger, None, wanted, each)
+    return report(ledger, None, wanted, each, place)
 
 
 def _forecast(y_true: Any, y_prob: Any, correct: Any, confidence: Any, kind: str | None) -> tuple[Any, Any, str | None]:

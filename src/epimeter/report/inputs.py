@@ -8,7 +8,7 @@ being asked for.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ class Inputs:
     features: Any = None
     groups: Any = None
     source: Mapping[str, Any] | None = None
+    place: Callable[[int], str] | None = None
 
 
 def is_source(value: Any) -> bool:
@@ -54,6 +55,7 @@ def from_source(source: Any, choice: Choice, given: Inputs) -> Inputs:
         table.features if given.features is None else given.features,
         table.group if given.groups is None else given.groups,
         {**table.described(), **(given.source or {})},
+        table.place,
     )
 
 
@@ -84,7 +86,15 @@ def from_columns(given: Inputs, positive: Any, classes: Iterable[Any] | None, lo
             )
         )  # fmt: skip
         facts = {**(given.source or {}), "unlabelled": int(missing.sum())}
-        given = replace(given, sample_weight=beside[0], features=beside[1], groups=beside[2], source=facts)
+        kept = np.flatnonzero(keep)
+        given = replace(
+            given,
+            sample_weight=beside[0],
+            features=beside[1],
+            groups=beside[2],
+            source=facts,
+            place=lambda row: f"y_true[{kept[row]}]",
+        )
     if positive is not None and classes is not None:
         raise InputError("positive is for one probability a row, classes for one a class; got both", field="positive")
     if positive is not None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -149,8 +149,12 @@ def reason(metric: Metric[Any], recipe: Recipe, choices: Mapping[str, Any], ledg
     return f"{many}; sample=… measures it on a uniform sample"
 
 
-def explained(line: Measurement, rows: View | None, summary: Any) -> Measurement:
-    """An infinite score with the rows that make it so, or with their number where they are gone."""
+Place = Callable[[int], str]
+"""Where a row stands in the file it came from, in words."""
+
+
+def explained(line: Measurement, rows: View | None, summary: Any, place: Place | None = None) -> Measurement:
+    """An infinite score with the rows that make it so, in words of `place`, or with their number where they are gone."""
     if line.value is None or not math.isinf(line.value):
         return line
     if rows is None:
@@ -159,8 +163,9 @@ def explained(line: Measurement, rows: View | None, summary: Any) -> Measurement
     else:
         places = np.flatnonzero(rows.picked == 0)
         number = len(places)
-        some = ", ".join(f"{row:,}" for row in places[:3].tolist()) + (", …" if number > 3 else "")
-        where = f" ({'row' if number == 1 else 'rows'} {some}, counted from 0)"
+        words = [f"{row:,}" if place is None else place(row) for row in places[:3].tolist()]
+        some = ", ".join(words) + (", …" if number > 3 else "")
+        where = f" ({'row' if number == 1 else 'rows'} {some}, counted from 0)" if place is None else f" ({some})"
     if not number:
         return line
     return replace(line, infinite=f"{number:,} {'row' if number == 1 else 'rows'} said 0 for what came true{where}")
