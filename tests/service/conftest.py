@@ -52,6 +52,26 @@ def tenant(service):
         yield client
 
 
+@pytest.fixture(scope="session")
+def chromium():
+    from seen_pages import browser_module
+
+    assert browser_module.chromium(), "these tests need Chromium: apt-get install chromium"
+    made = browser_module.Browser()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    """A Chromium that is signed in nowhere."""
+    chromium.call("Storage.clearCookies")
+    chromium.call("Emulation.clearDeviceMetricsOverride")
+    chromium.call("Emulation.setEmulatedMedia", media="", features=[])
+    chromium.call("Page.setBypassCSP", enabled=False)
+    return chromium
+
+
 @pytest.fixture
 def other(service):
     """Another organisation."""

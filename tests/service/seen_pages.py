@@ -1,10 +1,13 @@
 """Every page as somebody sees it: a registry with something in it, and its addresses by who may open them."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import ground
+from test_members_pages import as_csv
 from test_public_pages import issued
+from visitor import Visitor, secret
 
 from epimeter.trust.entries import system_digest
 
@@ -25,7 +28,16 @@ def furnished(client):
     ground.watched(client, "triage", "row-1")
     hook = {"url": "http://127.0.0.1:9/hook", "events": ["evaluation.completed"]}
     client.post("/v1/webhooks", json=hook).raise_for_status()
+    visitor = Visitor(client)
+    visitor.sign_in(key=client.key["key"])
+    invited = secret(visitor.submit("/account/members", name=f"{client.organization}@example.org", role="reader"))
+    table = as_csv(ground.columns(40, 23), ("how sure", "hit", "when"))
+    sent = visitor.post("/upload", data={"token": visitor.token()}, files={"file": ("records.csv", table)})
+    visitor.close()
     return {
+        "{invitation}": invited.rsplit("/", 1)[1],
+        "{upload}": sent.headers["location"].rsplit("/", 1)[1],
+        "{organization}": client.organization,
         "{id}": document["certificate"]["id"],
         "{system}": system_digest(document["subject"]),
         "{evaluation}": second,
@@ -47,6 +59,7 @@ PUBLIC = (
     "/mapping",
     "/verify",
     "/sign-in",
+    "/invitation/{invitation}",
     "/nowhere",
 )
 MEMBERS = (
@@ -54,12 +67,14 @@ MEMBERS = (
     "/evaluations/{evaluation}",
     "/evaluations/{before}",
     "/systems/{system}",
+    "/compare",
     "/compare?a={before}&b={evaluation}",
     "/upload",
+    "/upload/{upload}",
     "/account",
     "/account/audit",
 )
-OPERATORS = ("/admin",)
+OPERATORS = ("/admin", "/admin/organizations/{organization}")
 
 
 def filled(address, words):
@@ -79,6 +94,17 @@ def sign_in(browser, service, key, place="/account"):
 def type_into(browser, selector, text):
     browser.evaluate(f"document.querySelector({selector!r}).focus()")
     browser.call("Input.insertText", text=text)
+
+
+def click(browser, selector, until):
+    browser.until(f"!!document.querySelector({selector!r})")
+    browser.evaluate(f"document.querySelector({selector!r}).click()")
+    browser.until(f"document.readyState === 'complete' && ({until})")
+    assert browser.complaints() == []
+
+
+def words(browser):
+    return re.sub(r"\s+", " ", browser.evaluate("document.querySelector('main').innerText"))
 
 
 def violations(browser):

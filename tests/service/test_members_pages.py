@@ -21,6 +21,10 @@ def engineer(service, tenant):
         yield made
 
 
+BESIDE = r'<bdi>{}</bdi></th>(?:(?!<bdi>)[\s\S])*?<p class="{}"[^>]*>([^<]*)'
+"""What is said of a column: in the row below it, before the next."""
+
+
 def as_csv(columns, names=HEADER):
     sink = io.StringIO()
     writer = csv.writer(sink)
@@ -121,17 +125,24 @@ def test_rows_without_an_outcome_are_counted(engineer):
 def test_a_refusal_stands_beside_its_column(engineer, data, column, words):
     place = drop(engineer, data)
     page = engineer.get(place).text
-    row = re.search(rf'<th scope="row"><bdi>{column}</bdi><p class="fault" role="alert">([^<]*)', page)
+    row = re.search(BESIDE.format(column, "fault"), page)
     assert row and words in row[1], page
     assert engineer.submit(place, filled(engineer, place)).status_code == 422
 
 
 def test_a_column_that_was_found_and_left_out_says_so_and_is_refused_when_it_was_asked_for(engineer):
     place = drop(engineer, b"confidence,correct,timestamp\n0.5,1,yesterday\n")
-    said = r'<bdi>timestamp</bdi><p class="{}"[^>]*>[^<]*yesterday'
-    assert re.search(said.format("note"), engineer.get(place).text)
+    said = re.search(BESIDE.format("timestamp", "note"), engineer.get(place).text)
+    assert said and "yesterday" in said[1]
     answer = engineer.submit(place, filled(engineer, place, role2="timestamp"))
-    assert answer.status_code == 422 and re.search(said.format("fault"), answer.text)
+    said = re.search(BESIDE.format("timestamp", "fault"), answer.text)
+    assert answer.status_code == 422 and said and "yesterday" in said[1]
+
+
+def test_a_refusal_of_the_page_names_no_option_of_the_command(engineer):
+    page = engineer.get(drop(engineer, b"how sure,hit\n0.5,1\n")).text
+    assert "has no column for" in page and "--column" not in page
+    assert "Choose below what each column is" in page
 
 
 def test_a_file_that_is_none_is_refused_in_one_sentence(engineer):
@@ -195,12 +206,17 @@ def evaluated(client, columns, **facts):
 
 
 def test_two_evaluations_are_compared_in_pairs_where_their_rows_are_the_same(engineer, tenant, other):
-    good = ground.columns(1200, seed=8)
+    good = ground.columns(1200, seed=8) | {"class": ["cat", "dog"] * 600}
     worse = good | {"confidence": (good["confidence"] * 0.9).round(6)}
     a, b = evaluated(tenant, good, model_version="1"), evaluated(tenant, worse, model_version="2")
     facts = engineer.get("/compare.json", params={"a": a, "b": b}).json()
     assert facts["difference"]["pairing"] == "same rows", facts["why_not"]
+    slices = facts["difference"]["slices"]
+    assert {one["value"] for one in slices} == {"cat", "dog"} and slices[0]["records"] == [600, 600]
+    assert all(one["interval"][0] <= one["difference"] <= one["interval"][1] for one in slices)
+    assert abs(slices[0]["difference"]) >= abs(slices[1]["difference"]) > 0.03
     page = engineer.get("/compare", params={"a": a, "b": b}).text
+    assert "Slices by difference" in page and "class: cat" in page
     assert "Side by side" in page and "<svg" in page and "brier_score" in page and "<script" not in page
     apart = evaluated(tenant, ground.columns(1100, seed=9), model_version="3")
     assert (

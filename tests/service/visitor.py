@@ -12,7 +12,12 @@ class Visitor(httpx.Client):
     """A browser without a screen."""
 
     def __init__(self, service):
-        super().__init__(base_url=service.url, headers=HTML, timeout=60, event_hooks={"response": [self._keep]})
+        super().__init__(
+            base_url=getattr(service, "url", None) or service.base_url,
+            headers=HTML,
+            timeout=60,
+            event_hooks={"response": [self._keep]},
+        )
 
     def __enter__(self):  # of a visitor who was somewhere already, too
         return self

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from epimeter.documents.html import sections
 from epimeter.inference import compare, compare_samples
 from epimeter.readers.pairing import same_rows
 from epimeter.service.columns import Columns, to_table
+from epimeter.service.slice_gaps import section, slice_gaps
 
 METRICS = ("brier_score", "ece", "esce")
 DRAWS = 499
@@ -32,4 +34,7 @@ def compared(first: Columns, second: Columns, names: tuple[str, str]) -> dict[st
         if any(left):
             how += f"; left out, since not both answered them: {left[0]:,} and {left[1]:,}"
     told = found.told(pairing=how, draws=DRAWS, seed=0)
-    return {"pairing": how, "facts": told.to_dict(), "html": sections(told.document(), "d")}
+    slices = slice_gaps(tables if matched is None else matched, paired=matched is not None)
+    pages = told.document()
+    pages = replace(pages, sections=(*pages.sections, section(slices, names)))
+    return {"pairing": how, "facts": told.to_dict(), "slices": slices, "html": sections(pages, "d")}

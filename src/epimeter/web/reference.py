@@ -6,13 +6,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 
 from epimeter.service.problems import Problem
-from epimeter.web.page import HOUR, Facts, page
+from epimeter.web.page import HOUR, POLICY, Facts, page
 
 area = APIRouter(include_in_schema=False)
 METHODS = ("get", "post", "put", "patch", "delete")
+TRYING = POLICY.replace("default-src 'none';", "default-src 'none'; script-src 'self'; connect-src 'self';")
+"""The policy of the pages with requests to try: one file of ours runs, and asks nobody but this service."""
 
 
 def _slug(text: str) -> str:
@@ -45,12 +48,13 @@ def schemas(request: Request) -> Facts:
     return {"schemas": [_schema(name, found[name]) for name in sorted(found)]}
 
 
-@page(area, "/docs/{slug}", "area.html", cache=HOUR)
+@page(area, "/docs/{slug}", "area.html", cache=HOUR, policy=TRYING)
 def operations(request: Request, slug: str) -> Facts:
-    """The operations of one area, whole."""
+    """The operations of one area, whole, each to be tried from the page."""
+    issuer = request.app.state.ledger.registry.issuer.rstrip("/")
     for name, found in _areas(request.app.openapi()).items():
         if _slug(name) == slug:
-            return {"name": name, "slug": slug, "operations": found}
+            return {"name": name, "slug": slug, "operations": [one | {"curl": _curl(issuer, one)} for one in found]}
     raise Problem("not-found", "the reference has no such part")
 
 
@@ -84,7 +88,12 @@ def _operation(method: str, path: str, operation: Facts) -> Facts:
             for one in operation.get("parameters", [])
         ],
         "bodies": [
-            {"media": media, "type": kind_of(one.get("schema", {})), "example": one.get("example")}
+            {
+                "media": media,
+                "type": kind_of(one.get("schema", {})),
+                "example": one.get("example"),
+                "text": _text(one.get("example")),
+            }
             for media, one in content.items()
         ],
         "responses": [
@@ -100,6 +109,28 @@ def _operation(method: str, path: str, operation: Facts) -> Facts:
             for status, one in sorted(operation.get("responses", {}).items())
         ],
     }
+
+
+def _text(example: Any) -> str:
+    """An example as it would be sent."""
+    if example is None or isinstance(example, str):
+        return example or ""
+    return msgspec.json.format(msgspec.json.encode(example), indent=2).decode("utf-8")
+
+
+def _curl(issuer: str, one: Facts) -> str:
+    """The request for a command line."""
+    words = ["curl"] if one["method"] == "GET" else ["curl", "-X", one["method"]]
+    if one["scope"] != "public":
+        words += ["-H", '"x-api-key: $EPIMETER_KEY"']
+    if one["bodies"]:
+        words += ["-H", f"'Content-Type: {one['bodies'][0]['media']}'", "--data-binary", "@body"]
+    needed = [
+        f"{field['name']}={{{field['name']}}}"
+        for field in one["parameters"]
+        if field["in"] == "query" and field["required"]
+    ]
+    return " ".join([*words, f"'{issuer}{one['path']}{'?' if needed else ''}{'&'.join(needed)}'"])
 
 
 def _schema(name: str, schema: Facts) -> Facts:

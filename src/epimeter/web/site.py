@@ -58,6 +58,7 @@ STATIC = {
     "style.css": ("web/static", "text/css; charset=utf-8"),
     "blocks.css": ("documents", "text/css; charset=utf-8"),
     "log-check.js": ("web/static", "text/javascript; charset=utf-8"),
+    "try-it.js": ("web/static", "text/javascript; charset=utf-8"),
     "mark.svg": ("web/static", "image/svg+xml"),
 }
 

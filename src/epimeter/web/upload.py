@@ -7,6 +7,7 @@ the readers of the command and evaluated by the endpoint of the API; refusals st
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import closing
 from typing import Annotated, Any, get_args
@@ -126,8 +127,16 @@ def _looked(request: Request, row: Any, said: Facts, kept: Body) -> Facts:
     return facts
 
 
+def _in_page(sentence: str) -> str:
+    """A refusal without the options of the command: on the page one chooses in their place."""
+    plain = re.sub(r"[^.?!;]*--[a-z].*$", "", sentence).rstrip(" ;")
+    return sentence if plain == sentence else f"{plain} Choose below what each column is, and look again."
+
+
 def _facts(row: Any, found: Facts, said: Facts, fault: str = "") -> Facts:
     refusal, names = found["refusal"], [column["name"] for column in found["columns"]]
+    if refusal:
+        refusal["detail"] = _in_page(refusal["detail"])
     remarks = {name: [note for note in found["notes"] if note.startswith(f"{name} ")] for name in names}
     return {
         "id": row["id"],

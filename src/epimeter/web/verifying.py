@@ -20,6 +20,12 @@ from epimeter.web.page import LIVE, Facts, same
 area = APIRouter(include_in_schema=False)
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
 
+_WAYS = (
+    '<header><nav aria-label="Pages"><a href="/">epimeter registry</a> <a href="/registry">Registry</a> <a href="/log">Log</a> '
+    '<a href="/docs">API</a> <a href="/account">Account</a></nav></header>'
+)
+"""The page stands alone where it is saved as a file; here it leads back."""
+
 
 def _root(state: Any) -> bytes:
     data: bytes = (state.ledger.folder / "trust-root.json").read_bytes()
@@ -36,6 +42,7 @@ def fingerprint(state: Any) -> str:
 def verify(request: Request) -> Response:
     """The page of `epimeter verify-page`, with the trust root pinned."""
     text = verifying_page(_root(request.app.state))
+    text = text.replace("<body>", f"<body>\n{_WAYS}", 1)
     said = _POLICY.search(text)
     assert said is not None
     policy = f"{unescape(said[1])}; frame-ancestors 'none'"
