@@ -176,6 +176,7 @@ def test_a_search_is_typed_and_found_without_script(service, tenant, browser):
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
+@pytest.mark.parametrize("service", ["sqlite"], indirect=True)  # what axe sees is the same on either database
 def test_no_page_has_a_fault_for_axe_in_light_or_dark_or_is_wider_than_a_telephone(service, tenant, browser):
     """axe-core 4.14 on every page; its own script needs the policy of the pages put aside."""
     known = furnished(tenant)
