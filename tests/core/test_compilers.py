@@ -21,15 +21,18 @@ sys.modules["epimeter.core._native"] = made
 import epimeter.metrics.point as point
 from epimeter.core import lib
 from epimeter.core.class_loops import class_bins, top_labels
+from epimeter.core.row_loops import width_bins
 from epimeter.passes.plan import Plan
-from epimeter.summaries import Bins, FineBins, MomentBins
+from epimeter.summaries import Bins, FineBins, MomentBins, paired
 from epimeter.summaries.row_totals import RowTotals
+from epimeter.summaries.sorting import sorted_keys
 from epimeter.summaries.travel import to_bytes
 from epimeter.views import Binary
 rng = np.random.Generator(np.random.PCG64(1))
 n = 20_011
 shapes = [rng.random(n), rng.beta(0.1, 0.1, n), rng.integers(0, 11, n) / 10, rng.random(n).astype(np.float32),
           (rng.choice([0.0, 0.5, 1.0], n) + rng.choice([1, -1], n) * 10.0 ** rng.uniform(-320, -6, n)).clip(0, 1)]
+weight = rng.random(n) * 10.0 ** rng.integers(-12, 12, n) * (rng.random(n) < 0.9)
 recipes = [r for r in Plan.of(None, {}, kind="event", weighted=False, cells=True).streaming if r.loop is not None]
 recipes += [Bins(20), MomentBins(300), Bins(1000)]
 found = []
@@ -44,6 +47,12 @@ for level in (1, 3, 4):
             digest.update(to_bytes(totals.summary(recipe)))
         for recipe in (Bins(15, "mass"), FineBins(10, "area")):
             digest.update(to_bytes(recipe.of(Binary(true, prob))))
+        for bins in (1, 15, 256, 300):
+            digest.update(width_bins(true, prob, bins).tobytes())
+        digest.update(sorted_keys(prob, true, weight).tobytes())
+        for cell in (None, np.arange(n) % 7):
+            total = paired.binned(prob.astype(np.float64), weight, cell, 1 if cell is None else 7)
+            digest.update(total.high.tobytes() + total.low.tobytes())
     matrix = np.tile([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], (500, 1))
     digest.update(class_bins(np.arange(1000) % 3, matrix, 15).tobytes() + top_labels(matrix, 1e-6)[1].tobytes())
     found.append(digest.hexdigest())
