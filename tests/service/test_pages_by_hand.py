@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 from seen_pages import click, filled, furnished, sign_in, type_into, words
+from servers import running
 from test_public_pages import issued
 
-from conftest import running
 from epimeter.trust.canonical import to_base64url
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("service", ["sqlite"], indirect=True)]
