@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epimeter/core/*/*.[ch])
 
+# Tests start many processes: let Python keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: docs experiments fuzz demo demo-llm test slow endurance lint format clean generate wheels lock changelog
 
 $(VENV)/.demo: pyproject.toml $(CORE)

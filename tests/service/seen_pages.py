@@ -56,6 +56,7 @@ PUBLIC = (
     "/docs",
     "/docs/registry",
     "/docs/schemas",
+    "/docs/schemas/Evaluation",
     "/mapping",
     "/verify",
     "/sign-in",

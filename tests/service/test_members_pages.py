@@ -226,7 +226,7 @@ def test_two_evaluations_are_compared_in_pairs_where_their_rows_are_the_same(eng
         tenant, ground.columns(1200, seed=9, over=0.4), model_version="4"
     )  # no certificate, so no rows kept
     facts = engineer.get("/compare.json", params={"a": a, "b": bad}).json()
-    assert facts["difference"] is None and "no longer kept" in facts["why_not"] and facts["overlaid"]
+    assert facts["difference"] is None and "not kept here" in facts["why_not"] and facts["overlaid"]
     theirs = evaluated(other, good)
     assert engineer.get("/compare", params={"a": a, "b": theirs}).status_code == 404
 

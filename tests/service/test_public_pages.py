@@ -66,6 +66,7 @@ def addresses(id):
         "/log/entries/0",
         "/docs",
         "/docs/schemas",
+        "/docs/schemas/Evaluation",
         "/docs/registry",
     ]
 
@@ -328,6 +329,7 @@ def test_the_reference_names_every_operation_and_every_field(service, nobody):
     }
     for name, schema in document["components"]["schemas"].items():
         assert shown[name] == set(schema.get("properties", {}))
+        assert f"<h1>{name}</h1>" in nobody.get(f"/docs/schemas/{name}").text
         for field, one in schema.get("properties", {}).items():
             assert one.get("description"), f"{name}.{field} needs a sentence below it, or one in schemas/fields.py"
 

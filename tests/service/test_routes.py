@@ -58,6 +58,7 @@ ROUTES = {
     **twins("/verify", "/verify", ALL),
     **twins("/docs", "/docs", ALL),
     **twins("/docs/schemas", "/docs/schemas", ALL),
+    **twins("/docs/schemas/{name}", "/docs/schemas/Evaluation", ALL),
     **twins("/docs/{slug}", "/docs/trust", ALL),
     ("GET", "/static/{name}"): ("/static/style.css", ALL),
     **twins("/sign-in", "/sign-in", ALL),

@@ -43,9 +43,18 @@ def reference(request: Request) -> Facts:
 
 @page(area, "/docs/schemas", "schemas.html", cache=HOUR)
 def schemas(request: Request) -> Facts:
-    """Every body and answer, field by field."""
+    """Every body and answer, in a list."""
     found = request.app.openapi()["components"]["schemas"]
     return {"schemas": [_schema(name, found[name]) for name in sorted(found)]}
+
+
+@page(area, "/docs/schemas/{name}", "schema.html", cache=HOUR)
+def schema(request: Request, name: str) -> Facts:
+    """One body or answer, field by field."""
+    found = request.app.openapi()["components"]["schemas"]
+    if name not in found:
+        raise Problem("not-found", "the reference has no such body or answer")
+    return {"schema": _schema(name, found[name])}
 
 
 @page(area, "/docs/{slug}", "area.html", cache=HOUR, policy=TRYING)
