@@ -150,13 +150,11 @@ def evaluate(
         from epimeter.cli.grouped import grouped_files, grouped_rows
         from epimeter.cli.sliced import rendered as rendered_slices
 
-        way: Any = crossed_rows if len(by) > 1 else passed
         grouped = None if logs or len(by) > 1 else grouped_files([file, *more], choice, format, asked)
-        if grouped is not None:
-            way = partial(grouped_rows, paths=grouped)
+        way: Any = crossed_rows if len(by) > 1 else passed if grouped is None else grouped_rows
         measured = sliced_logs if logs else partial(way, format=format)
         reports = measured(
-            [file, *more],
+            grouped or [file, *more],
             choice,
             names=with_required(names, wanted),
             asked=asked,

@@ -51,7 +51,6 @@ def grouped_rows(
     asked: Streaming,
     choices: dict[str, Any],
     certainty: Certainty,
-    paths: list[str],
 ) -> Any:
     """The report of rows that belong to groups, or the reports by a column: in memory, since intervals count groups."""
     import numpy as np
@@ -63,9 +62,9 @@ def grouped_rows(
     from epimeter.report.slices import Reports
 
     named = replace(choice, columns={**choice.columns, "slice": ",".join(asked.by)}) if asked.by else choice
-    table = joined([read(path, columns=named, format=format) for path in paths])
-    if len(paths) > 1:
-        table = replace(table, source=f"{len(paths)} files")
+    table = joined([read(path, columns=named, format=format) for path in files])
+    if len(files) > 1:
+        table = replace(table, source=f"{len(files)} files")
     if not asked.by:
         return chosen(measured_table(table, names, choices, certainty), asked.value)
     assert table.slices is not None
