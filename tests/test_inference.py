@@ -89,7 +89,7 @@ def test_every_level_of_the_processor_draws_and_adds_the_same():
     layouts = [Atoms.of(cell, cells, columns, tuple), Atoms.of(None, 1, columns, tuple)]
     best = lib.epi_level()
     try:
-        for level in (1, 3, 4):
+        for level in (1, 3, 4, 5):
             lib.epi_limit_level(level)
             counts = draws_module.count_bytes(words, range(3, 9), n)
             counts = counts.copy()  # the next call draws into the same memory

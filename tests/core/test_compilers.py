@@ -22,6 +22,7 @@ import epimeter.metrics.point as point
 from epimeter.core import lib
 from epimeter.core.class_loops import class_bins, top_labels
 from epimeter.core.row_loops import width_bins
+from epimeter.inference.draws import bounds, count_bytes, label_bits, side_bits, words
 from epimeter.passes.plan import Plan
 from epimeter.summaries import Bins, FineBins, MomentBins, paired
 from epimeter.summaries.row_totals import RowTotals
@@ -36,7 +37,7 @@ weight = rng.random(n) * 10.0 ** rng.integers(-12, 12, n) * (rng.random(n) < 0.9
 recipes = [r for r in Plan.of(None, {}, kind="event", weighted=False, cells=True).streaming if r.loop is not None]
 recipes += [Bins(20), MomentBins(300), Bins(1000)]
 found = []
-for level in (1, 3, 4):
+for level in (1, 3, 4, 5):
     lib.epi_limit_level(level)
     digest = hashlib.sha256()
     for prob in shapes:
@@ -54,6 +55,10 @@ for level in (1, 3, 4):
             total = paired.binned(prob.astype(np.float64), weight, cell, 1 if cell is None else 7)
             digest.update(total.high.tobytes() + total.low.tobytes())
     matrix = np.tile([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], (500, 1))
+    generator = words(7)
+    for prob in shapes:
+        digest.update(label_bits(generator, range(3, 9), bounds(prob)).tobytes())
+    digest.update(count_bytes(generator, range(5), n).tobytes() + side_bits(generator, range(8), n).tobytes())
     digest.update(class_bins(np.arange(1000) % 3, matrix, 15).tobytes() + top_labels(matrix, 1e-6)[1].tobytes())
     found.append(digest.hexdigest())
 assert len(set(found)) == 1, found

@@ -59,7 +59,7 @@ def level(request):
     """Every level of the processor, as far as this one goes: all give the same bits."""
     lib.epi_limit_level(request.param)
     yield request.param
-    lib.epi_limit_level(4)
+    lib.epi_limit_level(5)
 
 
 def test_equal_width_bins(rows, level):

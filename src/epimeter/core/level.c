@@ -24,13 +24,14 @@ static int able(void) {
     if ((b7 & second) != second) return 1;
     if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c & 1u << 5)) return 1; /* lzcnt */
     const unsigned wide = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31; /* avx512 f dq cd bw vl */
-    return (b7 & wide) == wide && (saved & 0xe6) == 0xe6 ? 4 : 3;
+    if ((b7 & wide) != wide || (saved & 0xe6) != 0xe6) return 3;
+    return b7 & 1u << 21 ? 5 : 4; /* avx512 ifma */
 }
 #else
 static int able(void) { return 1; }
 #endif
 
-static int highest_asked = 4;
+static int highest_asked = 5;
 static int found = 0; /* two threads that ask at once find the same */
 
 int epi_level(void) {
@@ -39,6 +40,6 @@ int epi_level(void) {
 }
 
 int epi_limit_level(int highest) {
-    highest_asked = highest < 3 ? 1 : highest < 4 ? 3 : 4;
+    highest_asked = highest < 3 ? 1 : highest < 5 ? highest : 5;
     return epi_level();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instructions the loops use: 1 what every processor of this kind has, 3 and 4 the levels of x86-64 (AVX2, AVX-512). */
+/* Which instructions the loops use: 1 what every processor of this kind has, 3 and 4 the levels of x86-64 (AVX2, AVX-512),
+ * 5 the fourth with products of 52 bits in every lane (IFMA), which only the random numbers use. */
 #pragma once
 
 /* The level in use. */

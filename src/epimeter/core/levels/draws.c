@@ -3,7 +3,7 @@
  *
  * O'Neill 2014: a linear congruence modulo 2^128, its output turned by its own upper bits (XSL-RR). Four lanes run
  * through the stream side by side, each taking every fourth number, so that one multiplication need not wait for the
- * last. The generator comes as four words: state and increment, the upper word first, as numpy holds them after seeding.
+ * last; sixteen where the processor multiplies 52 bits in each lane of a vector. The generator comes as four words: state and increment, the upper word first, as numpy holds them after seeding.
  */
 #include "levels.h"
 
@@ -11,6 +11,13 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#endif
+
+/* Whether sixteen numbers are made at once. */
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#define SIXTEEN (epi_level() >= 5)
+#else
+#define SIXTEEN 0
 #endif
 
 typedef struct {
@@ -53,8 +60,12 @@ static void jump_of(wide addend, uint64_t steps, wide *factor, wide *moved) {
     *moved = m;
 }
 
+enum { LANES = 8, BLOCK = 2048, PART = 256, STEPS = 16 };
+
+/* How many numbers the lanes of a stream go on by at once: one each. */
 typedef struct {
-    wide lane[4], factor, moved;
+    wide lane[STEPS], factor, moved;
+    int steps;
 } stream;
 
 /* The stream after `skip` numbers. */
@@ -64,16 +75,92 @@ static stream stream_at(const uint64_t *generator, uint64_t skip) {
     stream s;
     jump_of(addend, skip, &s.factor, &s.moved);
     state = plus(times(state, s.factor), s.moved);
-    for (int i = 0; i < 4; i++) s.lane[i] = state = plus(times(state, MULTIPLIER), addend);
-    jump_of(addend, 4, &s.factor, &s.moved);
+    s.steps = SIXTEEN ? STEPS : 4;
+    for (int i = 0; i < s.steps; i++) s.lane[i] = state = plus(times(state, MULTIPLIER), addend);
+    jump_of(addend, (uint64_t)s.steps, &s.factor, &s.moved);
     return s;
 }
 
-enum { LANES = 8, BLOCK = 2048, PART = 256 };
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+/* A number of 128 bits in limbs of 52, 52 and 24 bits, one in each lane of three vectors. What lies above a limb is carried on, but
+ * not taken off: products look at the lower 52 bits only. */
+typedef struct {
+    __m512i limb[3];
+} limbs;
+
+__attribute__((target("avx512ifma"))) static inline limbs limbs_of(const wide *w, int apart) {
+    uint64_t part[3][8];
+    const uint64_t mask = (UINT64_C(1) << 52) - 1;
+    for (int i = 0; i < 8; i++) {
+        const wide one = w[apart * i];
+        part[0][i] = one.low & mask;
+        part[1][i] = (one.low >> 52 | one.high << 12) & mask;
+        part[2][i] = one.high >> 40;
+    }
+    return (limbs){{_mm512_loadu_si512(part[0]), _mm512_loadu_si512(part[1]), _mm512_loadu_si512(part[2])}};
+}
+
+/* a b + c. */
+__attribute__((target("avx512ifma"))) static inline limbs step_of(const limbs *x, const limbs *factor, const limbs *moved) {
+    const __m512i *a = x->limb, *b = factor->limb, *c = moved->limb;
+    const __m512i low = _mm512_madd52lo_epu64(c[0], a[0], b[0]);
+    __m512i mid = _mm512_madd52hi_epu64(c[1], a[0], b[0]);
+    mid = _mm512_madd52lo_epu64(mid, a[0], b[1]);
+    mid = _mm512_madd52lo_epu64(mid, a[1], b[0]);
+    __m512i high = _mm512_madd52hi_epu64(c[2], a[0], b[1]);
+    high = _mm512_madd52lo_epu64(high, a[0], b[2]);
+    high = _mm512_madd52hi_epu64(high, a[1], b[0]);
+    high = _mm512_madd52lo_epu64(high, a[1], b[1]);
+    high = _mm512_madd52lo_epu64(high, a[2], b[0]);
+    mid = _mm512_add_epi64(mid, _mm512_srli_epi64(low, 52));
+    high = _mm512_add_epi64(high, _mm512_srli_epi64(mid, 52));
+    return (limbs){{low, mid, high}};
+}
+
+/* The output of eight states, 53 bits each. */
+__attribute__((target("avx512ifma"))) static inline __m512i turned(const limbs *x) {
+    const __m512i mask = _mm512_set1_epi64((INT64_C(1) << 52) - 1);
+    const __m512i mid = _mm512_and_si512(x->limb[1], mask);
+    const __m512i low = _mm512_or_si512(_mm512_and_si512(x->limb[0], mask), _mm512_slli_epi64(mid, 52));
+    const __m512i high = _mm512_or_si512(_mm512_srli_epi64(mid, 12), _mm512_slli_epi64(x->limb[2], 40));
+    return _mm512_srli_epi64(_mm512_rorv_epi64(_mm512_xor_si512(high, low), _mm512_srli_epi64(high, 58)), 11);
+}
+
+__attribute__((target("avx512ifma"))) static inline void put(wide *lane, const limbs *x) {
+    uint64_t part[3][8];
+    const uint64_t mask = (UINT64_C(1) << 52) - 1;
+    for (int k = 0; k < 3; k++) _mm512_storeu_si512(part[k], x->limb[k]);
+    for (int i = 0; i < 8; i++) {
+        const uint64_t mid = part[1][i] & mask;
+        lane[i] = (wide){mid >> 12 | part[2][i] << 40, (part[0][i] & mask) | mid << 52};
+    }
+}
+
+/* Sixteen numbers a step. `number` has room for whole sixteens. */
+__attribute__((target("avx512ifma"))) static void sixteens(stream *s, int64_t *number, int64_t n) {
+    limbs a = limbs_of(s->lane, 1), b = limbs_of(s->lane + 8, 1);
+    const limbs factor = limbs_of(&s->factor, 0), moved = limbs_of(&s->moved, 0);
+    for (int64_t i = 0; i < n; i += STEPS) {
+        _mm512_storeu_si512(number + i, turned(&a));
+        _mm512_storeu_si512(number + i + 8, turned(&b));
+        a = step_of(&a, &factor, &moved);
+        b = step_of(&b, &factor, &moved);
+    }
+    put(s->lane, &a);
+    put(s->lane + 8, &b);
+}
+#endif
 
 /* The next numbers of the stream, `n` at most PART of them, as 53 random bits each: the numerator of numpy's double over 2^53. Whole
- * fours, unless the stream ends there. The states are made one by one and turned many at once. */
+ * sixteens, unless the stream ends there; `number` has room for PART. The states are made one by one and turned many at once, or
+ * sixteen at once where the processor multiplies 52 bits in every lane. */
 static inline void numbers(stream *s, int64_t *number, int64_t n) {
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+    if (s->steps == STEPS) {
+        sixteens(s, number, n);
+        return;
+    }
+#endif
     uint64_t high[PART + 4], low[PART + 4];
     const wide factor = s->factor, moved = s->moved;
     wide a = s->lane[0], b = s->lane[1], c = s->lane[2], d = s->lane[3];
