@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from epimeter.cli import compare as compare_command
 from epimeter.cli import epimeter
 
 
@@ -45,12 +46,25 @@ def test_events_paired_by_place_must_have_the_same_outcomes(tmp_path):
     assert "the first is row 1, counted from 0" in typed(tmp_path / "a.csv", tmp_path / "b.csv", "--paired")
 
 
-def test_every_value_of_the_report_can_be_compared(files):
-    found = json.loads(typed(*files[:2], "--paired", "-m", "report", "--json"))["differences"]
-    assert [d["metric"] for d in found] == [
-        "brier_score", "corp", "nll", "ece", "mce", "esce", "abc", "drmsce_bcs", "ecd",
-    ]  # fmt: skip
-    assert all(d["interval"]["low"] <= d["interval"]["high"] for d in found)
+def test_every_value_of_the_report_is_compared_unless_asked_otherwise(files, monkeypatch):
+    told = json.loads(typed(*files[:2], "--paired", "--json"))["differences"]
+    names = ["brier_score", "nll", "ece", "mce", "esce", "abc", "drmsce_bcs", "ecd"]
+    assert [d["metric"] for d in told] == names
+    assert all(d["interval"]["low"] <= d["interval"]["high"] for d in told)
+    # Above a size, metrics that sort every replicate are left out, and it is said how to have them.
+    monkeypatch.setattr(compare_command, "PATIENCE", 10_000)
+    shown = " ".join(typed(*files[:2], "--paired").split())
+    assert "drmsce_bcs is left out: 800 rows would be put in order 29 times" in shown
+    whole = json.loads(typed(*files[:2], "--paired", "-m", "report", "--json"))["differences"]
+    assert whole == told
+
+
+def test_the_verdict_names_the_better_model_once_whatever_the_number_of_draws(files):
+    """29 draws give no p-value below 1/30; Hoeffding's bound does."""
+    sure = files[0].with_name("sure.csv")
+    sure.write_text(files[0].read_text().replace("\n0,0.", "\n0,0.00").replace("\n1,0.", "\n1,0.99"))
+    shown = " ".join(typed(sure, *files[:2], "--paired", "-m", "brier_score,nll").split())
+    assert "sure is better than a by brier_score and nll; sure is better than b by brier_score and nll" in shown
 
 
 def test_three_models_stand_in_a_matrix_and_on_one_sheet(files):

@@ -17,10 +17,12 @@ from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 from epimeter.readers.pairing import by_place, same_rows, why_apart
 
-METRICS = ("brier_score", "ece", "ecd")
 WHOLE = "report"
 """In place of a metric's name: all values of the default report."""
-TESTS = ("l2_ece_ci", "spiegelhalter_z", "ecd_test")
+NOT_COMPARED = ("corp", "l2_ece_ci", "spiegelhalter_z", "ecd_test")
+"""Of the default report: corp, whose value is the Brier score once more, and tests of calibration."""
+PATIENCE = 50_000_000
+"""Rows of all models and replicates together up to which metrics are compared unasked that put every replicate in order."""
 
 
 @click.command()
@@ -31,7 +33,7 @@ TESTS = ("l2_ece_ci", "spiegelhalter_z", "ecd_test")
     "metrics",
     multiple=True,
     metavar="NAME[,NAME…]",
-    help="Compare by these metrics; report: by every value of the default report.",
+    help="Compare by these metrics instead of those of the default report; report stands for all of those.",
 )
 @click.option(
     "--paired", is_flag=True, help="Row by row, whatever the ids: the files hold the same cases in one order."
@@ -100,7 +102,7 @@ def compare(
     for table in tables:
         refuse_weights(table, "compare")
     names = named_files(files)
-    chosen = _named(metric_names(metrics, METRICS), tables[0].kind)
+    chosen, left_out = _chosen(metrics, tables, draws)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else by_place(tables) if paired else same_rows(tables)
     n_pairs = len(tables) * (len(tables) - 1) // 2
@@ -134,6 +136,7 @@ def compare(
         save(_drawn(found, names, matched or tables), figure)
         click.echo(f"wrote {figure}", err=True)
     told = found.told(
+        *left_out,
         models=[{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
         kind=tables[0].kind,
         pairing=how,
@@ -143,12 +146,33 @@ def compare(
     write(told.rendered(form), output)
 
 
-def _named(names: list[str], kind: Any) -> list[str]:
-    """Names of metrics; `report` stands for those of the default report, without the tests of calibration in it."""
+def _chosen(asked: tuple[str, ...], tables: list[Any], draws: int) -> tuple[list[str], list[str]]:
+    """Names of metrics, `report` standing for those of the default report; and a sentence on those left out for their time."""
+    from epimeter.inference.statistic import Statistic
     from epimeter.passes.selection import headlines
+    from epimeter.views import view
 
-    whole = [name for name in headlines(kind) if name not in TESTS]
-    return list(dict.fromkeys(each for name in names for each in (whole if name == WHOLE else [name])))
+    whole = [name for name in headlines(tables[0].kind) if name not in NOT_COMPARED]
+    if asked:
+        names = metric_names(asked, ())
+        return list(dict.fromkeys(each for name in names for each in (whole if name == WHOLE else [name]))), []
+    rows = sum(table.n_rows for table in tables)
+    if rows * draws <= PATIENCE:
+        return whole, []
+    few = view(tables[0].y_true[:2], tables[0].y_prob[:2], kind=tables[0].kind)
+    dear = [name for name in whole if Statistic.of(name, None).atoms(few) is None]
+    word = "is" if len(dear) == 1 else "are"
+    note = (
+        f"{' and '.join(dear)} {word} left out: {rows:,} rows would be put in order {draws:,} times, "
+        f"about {_duration(rows * draws)} on one core. With --metric {WHOLE} nothing is left out."
+    )
+    return [name for name in whole if name not in dear], [note] if dear else []
+
+
+def _duration(rows: int) -> str:
+    """About how long it takes to put so many rows in order, once for a metric of sorted rows."""
+    seconds = rows * 1.2e-7
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def _drawn(found: Any, names: list[str], tables: list[Any]) -> Any:

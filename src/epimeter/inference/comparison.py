@@ -22,7 +22,7 @@ from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
-from epimeter.inference.permutation import swapped
+from epimeter.inference.permutation import swapped, tail_bound
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.inference.tables import Comparison, Difference, Finding, Findings
 from epimeter.parameters import check
@@ -188,9 +188,10 @@ def compare(
 ) -> Comparison:
     """Two or more models on the same rows: differences with intervals, and tests of equal value.
 
-    A mean (Brier score, log loss) is tested by swapping the predictions of rows. For other metrics swapping would test whether
-    the models are exchangeable, which two equally calibrated models need not be; their p-value comes from the difference in
-    units of its deviation among the bootstrap's replicates.
+    A mean (Brier score, log loss) is tested by swapping the predictions of rows; where no swapping reaches the difference,
+    p is Hoeffding's bound, so that the number of draws does not keep many models from being told apart. For other metrics
+    swapping would test whether the models are exchangeable, which two equally calibrated models need not be; their p-value
+    comes from the difference in units of its deviation among the bootstrap's replicates.
 
     Parameters
     ----------
@@ -241,13 +242,23 @@ def compare(
             spread = drawn[:, a, s] - drawn[:, b, s]
             if null is not None and statistic in means:
                 column = null[:, means.index(statistic)]
-                p_value = (1 + int(at_least(column, abs(values[0] - values[1])).sum())) / (draws + 1)
+                reached = int(at_least(column, abs(values[0] - values[1])).sum())
+                p_value = (1 + reached) / (draws + 1)
+                if not reached and statistic.recipe in atoms[a] and statistic.recipe in atoms[b]:
+                    sums = atoms[a][statistic.recipe], atoms[b][statistic.recipe]
+                    p_value = min(p_value, tail_bound(*sums, values[0] - values[1]))
                 method = "paired bootstrap; swapping test"
             else:
                 p_value = _equal_p(statistic, values[0] - values[1], spread)
                 method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     made = _judged(rows, level, adjust)
+    if groups is not None and 2 * len(rows) > (1 - level) * (draws + 1):
+        enough = 1000 * math.ceil(2 * len(rows) / (1 - level) / 1000)
+        made = made.told(
+            f"A mean's p-value by groups is at least {2 / (draws + 1):.2g} with {draws:,} draws, too much for {len(rows):,} tests "
+            f"at once: {enough - 1:,} draws could establish a difference."
+        )
     return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made, level))
 
 

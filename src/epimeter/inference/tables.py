@@ -143,11 +143,17 @@ class Comparison(Lines[Difference]):
 
     @property
     def sentence(self) -> str:
-        """Which models are better by which metrics."""
-        won = [
-            f"{d.better} by {d.metric} than {d.second if d.better == d.first else d.first}" for d in self if d.better
-        ]
-        return "Better: " + "; ".join(won) + "." if won else "No difference is established."
+        """Which model is better than which other, by which metrics; and by which none is."""
+        won: dict[tuple[str, str], list[str]] = {}
+        for d in self:
+            if d.better:
+                won.setdefault((d.better, d.second if d.better == d.first else d.first), []).append(d.metric)
+        if not won:
+            return "No difference is established."
+        said = [f"{better} is better than {worse} by {_listed(metrics)}" for (better, worse), metrics in won.items()]
+        established = {d.metric for d in self if d.better}
+        open_ = [metric for metric in dict.fromkeys(d.metric for d in self) if metric not in established]
+        return "; ".join(said) + "." + (f" By {_listed(open_, 'or')} no difference is established." if open_ else "")
 
     def document(self, *, for_print: bool = False) -> Document:
         pairs = dict.fromkeys((d.first, d.second) for d in self)
@@ -216,6 +222,11 @@ def _pair(names: tuple[str, str], some: list[Difference]) -> Section:
     columns = ("metric", "first", "second", "difference", interval, "p", "adjusted", "better")
     title = f"{names[0]} against {names[1]}"
     return Section(title, (Grid(title, columns, rows, frozenset(range(1, 7))),))
+
+
+def _listed(names: list[str], last: str = "and") -> str:
+    """Names as a sentence has them."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _again(kind: Any, found: tuple[Any, ...], notes: tuple[str, ...], facts: dict[str, Any]) -> Any:
