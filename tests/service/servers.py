@@ -35,7 +35,7 @@ class Service:
     environment: dict = field(default_factory=dict)
     postgres: str | None = None
     process: subprocess.Popen = None
-    program: tuple = (sys.executable, "-m", "epimeter")
+    program: tuple = (sys.executable, str(Path(__file__).with_name("quick_keys.py")))
     words: tuple = ()
     url: str = ""
     admin_url: str = ""

@@ -28,7 +28,6 @@ from test_issuer import (
     first_folder,
     first_signers,
     policy,
-    quick_keys,
     registry,
     run,
     shop,
@@ -56,7 +55,7 @@ from epimeter.trust.root import TrustRoot, sign_root
 from epimeter.trust.succession import end_key, newest_root, rotate
 from epimeter.trust.tile_log import TileLog
 
-FIXTURES = (first_folder, first_signers, quick_keys, registry, shop)
+FIXTURES = (first_folder, first_signers, registry, shop)
 
 
 # What the issuer signs --------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from trust_ground import AT, DAY
 
 from epimeter.cli import main
 from epimeter.errors import InputError, KeyStoreError, LogError, TrustError
-from epimeter.trust import key_file
 from epimeter.trust.anchors import Trust
 from epimeter.trust.audit import audit
 from epimeter.trust.certificate import Subject
@@ -35,15 +34,7 @@ SECRET = "correct horse"
 
 
 @pytest.fixture(scope="module")
-def quick_keys():
-    """Passphrases stretched for a moment only; that ours are stretched at full strength is tested elsewhere."""
-    strength, key_file._N = key_file._N, 16
-    yield
-    key_file._N = strength
-
-
-@pytest.fixture(scope="module")
-def first_folder(tmp_path_factory, quick_keys):
+def first_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("issuer") / "here"
     Registry.create(
         folder, issuer="https://registry.example", origin="registry.example/log", passphrase=SECRET, at=AT - DAY
@@ -248,7 +239,7 @@ def test_an_issuer_is_made_once_and_opened_by_its_passphrase(registry):
         Registry(registry.folder / "nothing")
 
 
-def test_a_folder_whose_making_was_interrupted_is_finished_the_next_time(tmp_path, monkeypatch, quick_keys):
+def test_a_folder_whose_making_was_interrupted_is_finished_the_next_time(tmp_path, monkeypatch):
     from epimeter.trust import registry as module
 
     folder = tmp_path / "half"
@@ -468,7 +459,7 @@ def test_keys_rotate_and_end(shop, capsys):
     assert run("keys", "end", "issuer", "nothing") == 2
 
 
-def test_keys_init_makes_an_issuer_and_says_what_others_need(tmp_path, monkeypatch, capsys, quick_keys):
+def test_keys_init_makes_an_issuer_and_says_what_others_need(tmp_path, monkeypatch, capsys):
     (tmp_path / "secret").write_text("from a file\n")
     monkeypatch.delenv("EPIMETER_PASSPHRASE", raising=False)
     args = ("keys", "init", tmp_path / "new", "--issuer", "https://new.example", "--root-keys", tmp_path / "drawer")

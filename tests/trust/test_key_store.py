@@ -16,11 +16,6 @@ from epimeter.trust.key_store import KeyStore
 PKCS8 = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
 
 
-@pytest.fixture(autouse=True)
-def _quick_scrypt(monkeypatch):
-    monkeypatch.setattr(key_file, "_N", 2**5)
-
-
 def test_a_key_comes_back_with_its_passphrase_only(tmp_path):
     store = KeyStore(tmp_path / "keys")
     made = store.generate("issuer", "correct horse", AT)
@@ -118,8 +113,7 @@ def test_keys_of_other_tools_are_opened_and_other_kinds_refused():
             from_pem(junk, "p")
 
 
-def test_our_files_are_pkcs8_under_scrypt_at_full_strength(monkeypatch, tmp_path):
-    monkeypatch.undo()
+def test_our_files_are_pkcs8_under_scrypt_at_full_strength(full_strength, tmp_path):
     made = key("issuer")
     pem = to_pem(made, "correct horse é")
     assert from_pem(pem, "correct horse é").seed == made.seed

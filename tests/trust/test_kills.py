@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from certificates import FOUND, SUBJECT
-from test_issuer import SECRET, policy, quick_keys  # noqa: F401
+from test_issuer import SECRET, policy
 from trust_ground import AT
 
 from epimeter.trust.anchors import Trust
@@ -76,7 +76,7 @@ def killed_after(folder, seconds, seed):
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_lose_nothing_and_contradict_nothing(tmp_path, quick_keys):  # noqa: F811
+def test_two_hundred_kills_lose_nothing_and_contradict_nothing(tmp_path):
     folder = tmp_path / "issuer"
     Registry.create(folder, issuer="https://r.example", origin="r.example/log", passphrase=SECRET, at=AT).close()
     chance = random.Random(6)
