@@ -74,7 +74,8 @@ def numbers(values: Any, name: str) -> NDArray[Any]:
         return array
     if array.dtype.kind not in "fiub":
         shown = repr(array.ravel()[0].item() if array.dtype.kind in "SU" else array.ravel()[0]) if array.size else ""
-        raise InputError(f"{name} must be numbers; got {_kind(array)} such as {shown}", field=name)
+        remedy = ". Percent? Divide the numbers by 100" if "%" in shown else ""
+        raise InputError(f"{name} must be numbers; got {_kind(array)} such as {shown}{remedy}", field=name)
     if array.dtype in (np.float64, np.float32):
         return array
     return array.astype(np.float64)

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from epimeter import __version__
 from epimeter.errors import EpimeterError, InputError, MergeError, ReadError
 from epimeter.kinds import Kind
-from epimeter.passes.ledger import Ledger, SliceTotals, joined, joined_evidence, refuse_too_many
+from epimeter.passes.ledger import Ledger, SliceTotals, joined, joined_counts, joined_evidence, refuse_too_many
 from epimeter.passes.plan import Plan, identity
 from epimeter.readers.files import faults_of
+from epimeter.readers.findings import Findings, merged_findings
 from epimeter.readers.wording import clean, shown
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
@@ -79,7 +80,8 @@ def packed(ledger: Ledger) -> bytes:
     plan = ledger.plan.without_rows()
     numbers = Numbers()
     slices = []
-    for value, one in sorted(ledger.slices.items(), key=lambda item: (type(item[0]).__name__, str(item[0]))):
+    for value in _in_order(ledger):
+        one = ledger.slices[value]
         facts = [numbers.shape_of(fact) for fact in (one.n_rows, one.low, one.high)]
         totals = [[identity(recipe), numbers.shape_of(summary)] for recipe, summary in one.totals.items()]
         slices.append([_plain(value), facts, totals])
@@ -95,9 +97,16 @@ def packed(ledger: Ledger) -> bytes:
             "unlabelled": ledger.unlabelled,
             "skipped": ledger.skipped,
             "source": ledger.source,
+            "findings": ledger.findings.to_dict(),
+            "class_counts": [list(ledger.slices[value].class_counts) for value in _in_order(ledger)],
         }
         | ({} if ledger.evidence is None else {"evidence": ledger.evidence.to_dict()})
     )
+
+
+def _in_order(ledger: Ledger) -> list[Any]:
+    """The slices as a file has them."""
+    return sorted(ledger.slices, key=lambda value: (type(value).__name__, str(value)))
 
 
 def _plain(value: Any) -> Any:
@@ -188,10 +197,11 @@ def _together(bodies: Sequence[Body]) -> Ledger:
     head, n = bodies[0].head, len(bodies)
     stack = Stack(np.stack([part.ints for part in bodies]), np.stack([part.floats for part in bodies]))
     slices = {}
-    for value, facts, totals in head.slices:
+    for place, (value, facts, totals) in enumerate(head.slices):
         rows, low, high = (stack.value(fact) for fact in facts)
         made = {head.recipes[word]: collapsed(stack.value(shape), n) for word, shape in totals}
-        slices[value] = SliceTotals(int(rows.sum()), float(low.min()), float(high.max()), made)
+        counts = joined_counts([_class_counts(part, place) for part in bodies])
+        slices[value] = SliceTotals(int(rows.sum()), float(low.min()), float(high.max()), made, class_counts=counts)
     refuse_too_many(sum(one.n_rows for one in slices.values()))
     whole = Ledger(
         head.plan,
@@ -201,6 +211,7 @@ def _together(bodies: Sequence[Body]) -> Ledger:
         tuple(dict.fromkeys(note for part in bodies for note in part.facts["skipped"])),
         dict(bodies[0].facts["source"]),
         joined_evidence([_evidence(part) for part in bodies]),
+        merged_findings(Findings.from_dict(part.facts["findings"]) for part in bodies if "findings" in part.facts),
     )
     if whole.evidence is not None and whole.evidence.n_rows != whole.n_rows:
         raise ReadError(
@@ -208,6 +219,11 @@ def _together(bodies: Sequence[Body]) -> Ledger:
             f"{whole.n_rows:,} rows and evidence of {whole.evidence.n_rows:,}"
         )
     return whole
+
+
+def _class_counts(part: Body, place: int) -> Sequence[int]:
+    """Rows of each class of one slice; nothing in files of earlier versions."""
+    return [int(count) for count in part.facts["class_counts"][place]] if "class_counts" in part.facts else ()
 
 
 def _evidence(part: Body) -> Evidence | None:

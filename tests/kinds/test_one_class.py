@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
         "evaluate events.csv -o out.json",
         "evaluate events.csv --row-limit 10 -o out.json",
         "evaluate classes.csv -o out.json",
+        "evaluate classes.csv --row-limit 10 -o out.json",
         "evaluate events.csv --standard ers -o out.json",
         "test events.csv",
         "compare mixed.csv events.csv",

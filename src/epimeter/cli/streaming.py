@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from epimeter.cli.certainty import Certainty
 from epimeter.cli.progress import Progress
 from epimeter.readers.forecast import Choice
+
+if TYPE_CHECKING:
+    from epimeter.report.measurement import Report
 
 LARGE = 1 << 28
 """Bytes from which a file is read in one pass and not into memory."""
@@ -76,11 +79,11 @@ def passed(
     certainty: Certainty,
 ) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
-    from epimeter.cli.judging import one_class
     from epimeter.cli.sliced import chosen
     from epimeter.passes.plan import ROW_LIMIT
+    from epimeter.report.building import reports
     from epimeter.report.measurement import Report
-    from epimeter.report.scan import scan
+    from epimeter.report.scan import summarised
 
     bars: list[Progress] = []
 
@@ -89,7 +92,7 @@ def passed(
         return bars[0]
 
     try:
-        found = scan(
+        ledger = summarised(
             files if len(files) > 1 else files[0],
             names,
             by=asked.by[0] if asked.by else None,
@@ -103,13 +106,26 @@ def passed(
             sample=asked.sample,
             skip_damaged=asked.skip_damaged,
             progress=progress,
-            **certainty.of_pass(),
             **choices,
         )
     finally:
         for bar in bars:
             bar.close()
-    if isinstance(found, Report) and found.kind == "event" and found.base_rate in (0, 1):
-        columns = found.source["columns"]
-        raise one_class("event", f"{found.base_rate:.0f}", found.n_rows, found.source["name"], columns["label"])
+    found = reports(ledger, **certainty.of_pass())
+    if isinstance(found, Report):
+        refuse_one_class(found, ledger.slices[None].class_counts)
     return chosen(found, asked.value)
+
+
+def refuse_one_class(report: Report, class_counts: Sequence[int]) -> None:
+    """Refuse rows of a pass that all have one outcome, as a file in memory is refused; answers may all be right."""
+    from epimeter.cli.judging import one_class
+
+    common = [place for place, count in enumerate(class_counts) if count]
+    if report.kind == "event" and report.base_rate in (0, 1):
+        seen = f"{report.base_rate:.0f}"
+    elif report.kind == "classes" and len(common) == 1:
+        seen = f"class {common[0]}"
+    else:
+        return
+    raise one_class(report.kind, seen, report.n_rows, report.source["name"], report.source["columns"]["label"])

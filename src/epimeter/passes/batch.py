@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError
 from epimeter.kinds import Kind
+from epimeter.readers.findings import NOTHING, Findings
 from epimeter.readers.table import Table
 from epimeter.views import View, view
 
@@ -42,6 +43,8 @@ class Batch:
         How many rows of the whole source come before: the place of the first row among all.
     rows, numbering
         The row or line of each row in its file, where rows without an outcome were left out or lines are counted.
+    findings
+        What the cells say of how they were read.
     """
 
     true: NDArray[Any]
@@ -57,6 +60,7 @@ class Batch:
     rows: Any = None
     numbering: str = "row"
     unlabelled: int = 0
+    findings: Findings = NOTHING
 
     @property
     def n_rows(self) -> int:
@@ -119,4 +123,5 @@ def of_table(table: Table, slices: SliceCodes | Any, first: int, order: int, ext
         rows=table.rows,
         numbering=table.numbering,
         unlabelled=table.unlabelled,
+        findings=table.findings,
     )

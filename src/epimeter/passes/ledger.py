@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 from epimeter.errors import InputError, MergeError
 from epimeter.passes.plan import Plan
 from epimeter.passes.stored_rows import Sample, StoredRows
+from epimeter.readers.findings import NOTHING, Findings, merged_findings
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.stacked import merged
@@ -51,6 +52,8 @@ class SliceTotals:
         A summary for every recipe that streams.
     rows
         All rows, while there are few; None once there were too many, or when no metric needs them.
+    class_counts
+        Rows of each class, beside class probabilities; nothing where they were not counted.
     """
 
     n_rows: int
@@ -59,6 +62,7 @@ class SliceTotals:
     totals: Mapping[Recipe, Any]
     rows: StoredRows | None = None
     sample: Sample | None = None
+    class_counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Ledger:
         Damaged parts that were left out, in words.
     source
         Where the rows came from, for the report.
+    findings
+        What the cells say of how they were read.
     evidence
         What a certificate can be made of, where it was asked for; nothing here reads it.
     """
@@ -84,6 +90,7 @@ class Ledger:
     skipped: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
     evidence: Attached | None = None
+    findings: Findings = NOTHING
 
     @property
     def n_rows(self) -> int:
@@ -130,6 +137,7 @@ def joined(ledgers: Iterable[Ledger]) -> Ledger:
         unlabelled=sum(part.unlabelled for part in parts),
         skipped=tuple(dict.fromkeys(note for part in parts for note in part.skipped)),
         evidence=joined_evidence([part.evidence for part in parts]),
+        findings=merged_findings(part.findings for part in parts),
     ).settled()
 
 
@@ -179,7 +187,13 @@ def _joined_slices(parts: Sequence[SliceTotals]) -> SliceTotals:
         totals={recipe: merged([part.totals[recipe] for part in parts]) for recipe in recipes},
         rows=_joined_rows(parts),
         sample=_joined_samples(parts),
+        class_counts=joined_counts([part.class_counts for part in parts]),
     )
+
+
+def joined_counts(parts: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Rows of each class in all parts; nothing where a part did not count them."""
+    return tuple(map(sum, zip(*parts, strict=True))) if all(parts) else ()
 
 
 def _joined_rows(parts: Sequence[SliceTotals]) -> StoredRows | None:

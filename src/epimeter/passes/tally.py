@@ -19,6 +19,7 @@ from epimeter.passes.batch import Batch, SliceCodes
 from epimeter.passes.ledger import MOST_CELLS, Ledger, SliceTotals
 from epimeter.passes.plan import Plan
 from epimeter.passes.stored_rows import RowStore, Sample
+from epimeter.readers.findings import NOTHING
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.row_scores import RowScores
@@ -54,6 +55,9 @@ class Tally:
         self.samples: list[Sample] = []
         self.n_classes = 2
         self.unlabelled = 0
+        self.findings = NOTHING
+        self.class_counts: list[NDArray[np.int64]] = []
+        """By slice: rows of each class, beside class probabilities."""
         self.streaming = plan.streaming
         self.looped: RowTotals | None = None
         """Totals of the recipes that have a loop, once there are rows that a loop takes."""
@@ -68,6 +72,7 @@ class Tally:
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
         self.unlabelled += batch.unlabelled
+        self.findings = self.findings.merge(batch.findings)
         if not batch.n_rows:
             return
         plain = batch.weight is None and batch.prob.ndim == 1 and batch.groups is None and batch.features is None
@@ -80,6 +85,8 @@ class Tally:
         else:
             rows = batch.view()
             self.add_view(rows, rows.event, batch.slices)
+            if rows.kind == "classes":
+                self._count_classes(rows, batch.slices)
         if self.store is not None or self.plan.sample is not None:
             self._store(batch, rows)
 
@@ -96,6 +103,22 @@ class Tally:
             self.ends[number] = min(self.ends[number, 0], prob.min()), max(self.ends[number, 1], prob.max())
             for chunk in part.chunks(CHUNK):
                 self._summarise(number, chunk, self.streaming)
+
+    def _count_classes(self, rows: View, slices: Slices) -> None:
+        """Add up how common each class is."""
+        if isinstance(slices, SliceCodes):
+            code = np.asarray(slices.code)
+            parts = [
+                (self.slot(None if k < 0 else slices.values[k]), rows.true[code == k]) for k in np.unique(code).tolist()
+            ]
+        else:
+            parts = [(self.slot(slices), rows.true)]
+        for number, true in parts:
+            self._add_classes(number, np.bincount(true, minlength=rows.n_classes))
+
+    def _add_classes(self, number: int, counts: NDArray[np.int64]) -> None:
+        known = self.class_counts[number]
+        self.class_counts[number] = known + counts if len(known) and len(counts) else known if len(known) else counts
 
     def _loops(self) -> RowTotals:
         if self.looped is None:
@@ -166,6 +189,7 @@ class Tally:
         number = self.slots[value] = len(self.slots)
         self.rows.append(0)
         self.summaries.append({})
+        self.class_counts.append(np.empty(0, np.int64))
         if self.plan.sample is not None:
             self.samples.append(Sample(self.plan.sample, self.plan.seed))
         if self.looped is not None:
@@ -228,6 +252,7 @@ class Tally:
     def absorb(self, other: Tally) -> None:
         """Add what another worker has gathered."""
         self.unlabelled += other.unlabelled
+        self.findings = self.findings.merge(other.findings)
         if not other.slots:
             return
         self.n_classes = other.n_classes
@@ -236,6 +261,7 @@ class Tally:
             self._loops().absorb(other.looped, numbers)
         for theirs, mine in enumerate(numbers.tolist()):
             self.rows[mine] += other.rows[theirs]
+            self._add_classes(mine, other.class_counts[theirs])
             low, high = other.ends[theirs]
             self.ends[mine] = min(self.ends[mine, 0], low), max(self.ends[mine, 1], high)
             for recipe, summary in other.summaries[theirs].items():
@@ -265,8 +291,11 @@ class Tally:
                 totals=Lazily(self.streaming if n_rows else (), partial(self._summary, number)),
                 rows=None if self.store is None else self.store.runs[number],
                 sample=self.samples[number] if self.plan.sample is not None else None,
+                class_counts=tuple(self.class_counts[number].tolist()),
             )
-        return Ledger(self.plan, slices, n_classes=self.n_classes, unlabelled=self.unlabelled).settled()
+        return Ledger(
+            self.plan, slices, n_classes=self.n_classes, unlabelled=self.unlabelled, findings=self.findings
+        ).settled()
 
     def _summary(self, number: int, recipe: Recipe) -> Any:
         own = self.summaries[number].get(recipe)

@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from epimeter.readers.assembly import joined, settled, tables
-from epimeter.readers.block import Block, Blocks
+from epimeter.readers.block import Block, Blocks, Chooser
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log, log_table
 from epimeter.readers.roles import detect, forecast_roles
 from epimeter.readers.table import Table
+
+if TYPE_CHECKING:
+    from epimeter.readers.files import Stream
 
 __all__ = ["Choice", "Table", "arrivals", "batches", "header", "read", "verbatim"]
 
@@ -152,31 +155,38 @@ def _blocks(
 
         yield from frames.blocks(source, partial(choose, frames.kind(source)), rows)
         return
-    from epimeter.readers.files import format_of, opened
+    from epimeter.readers.files import opened
+
+    with opened(source) as stream:
+        for block in _of_stream(stream, partial(choose, stream.source), format, rows):
+            yield replace(block, notes=stream.notes) if stream.notes else block
+
+
+def _of_stream(stream: Stream, chooser: Chooser, format: str | None, rows: int | None) -> Blocks:
+    """The blocks of an open file, whatever its format."""
+    from epimeter.readers.files import format_of
 
     size = None if rows is None else rows * BYTES_A_ROW
-    with opened(source) as stream:
-        chooser = partial(choose, stream.source)
-        found = format_of(stream, format)
-        if found in ("csv", "tsv"):
-            from epimeter.readers import delimited
+    found = format_of(stream, format)
+    if found in ("csv", "tsv"):
+        from epimeter.readers import delimited
 
-            yield from delimited.blocks(stream, chooser, size, "\t" if found == "tsv" else None)
-        elif found in ("json", "ndjson"):
-            from epimeter.readers import records
+        yield from delimited.blocks(stream, chooser, size, "\t" if found == "tsv" else None)
+    elif found in ("json", "ndjson"):
+        from epimeter.readers import records
 
-            yield from (records.document(stream, chooser) if found == "json" else records.lines(stream, chooser, size))
-        elif found == "xlsx":
-            from epimeter.readers.spreadsheet import workbook
+        yield from (records.document(stream, chooser) if found == "json" else records.lines(stream, chooser, size))
+    elif found == "xlsx":
+        from epimeter.readers.spreadsheet import workbook
 
-            yield from workbook(stream, chooser)
+        yield from workbook(stream, chooser)
+    else:
+        from epimeter.readers import columnar
+
+        if found == "npz":
+            yield from columnar.npz(stream, chooser)
         else:
-            from epimeter.readers import columnar
-
-            if found == "npz":
-                yield from columnar.npz(stream, chooser)
-            else:
-                yield from {"parquet": columnar.parquet, "arrow": columnar.arrow}[found](stream, chooser, rows)
+            yield from {"parquet": columnar.parquet, "arrow": columnar.arrow}[found](stream, chooser, rows)
 
 
 def _chosen(

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from epimeter.errors import ReadError
 from epimeter.readers.block import Block
 from epimeter.readers.cells import Mask, matrix, numbers
-from epimeter.readers.labels import equal_cells, labels, positive_labels, word_note
+from epimeter.readers.findings import Findings, merged_findings
+from epimeter.readers.labels import equal_cells, label_words, labels, positive_labels
+from epimeter.readers.predictions import contradictions
 from epimeter.readers.scores import turned
 from epimeter.readers.table import COLUMNS, Table, taken
 from epimeter.readers.wording import clean, shown
 from epimeter.readers.words import first_without_zone, identities, times, words
+from epimeter.readers.written import plainly_written
 
 WORDS = {
     "group": "group",
@@ -68,9 +71,10 @@ def table(block: Block) -> Table:
 
 def settled(block: Block) -> tuple[Table, Mask]:
     """One block as a table of all its rows, and which of them have no outcome."""
+    block, forms = plainly_written(block)
     roles = block.roles.columns
     columns: dict[str, Any] = {}
-    label_notes: tuple[str, ...] = ()
+    findings = Findings(forms=forms)
     class_names = block.roles.class_names
     if "probabilities" in roles:
         prob, gone = matrix(block, roles["probabilities"])
@@ -80,9 +84,12 @@ def settled(block: Block) -> tuple[Table, Mask]:
             prob = turned(block, block.roles.served["probabilities"], prob)
         columns["probabilities"] = prob
         true, unlabelled = labels(block, roles["label"][0], prob.shape[1], class_names)
+        if "prediction" in roles:
+            findings = findings.merge(contradictions(block, roles["prediction"][0], prob, class_names, unlabelled))
     else:
         prob, gone = numbers(block, roles["confidence"][0])
-        true, unlabelled, label_notes = _outcomes(block)
+        true, unlabelled, worded = _outcomes(block)
+        findings = findings.merge(worded)
         if block.roles.logits:
             prob = turned(block, roles["confidence"][0], prob)
         columns["confidence"] = prob
@@ -123,23 +130,24 @@ def settled(block: Block) -> tuple[Table, Mask]:
         metadata=block.metadata,
         kind=block.roles.kind,
         positive=block.roles.positive,
-        notes=(*block.roles.notes, *label_notes, *notes),
+        notes=(*block.notes, *block.roles.notes, *notes),
+        findings=findings,
         **columns,
     )
     return made, unlabelled
 
 
-def _outcomes(block: Block) -> tuple[NDArray[Any], Mask, tuple[str, ...]]:
-    """Outcomes 0 and 1 beside one number a row, where they are missing, and how they were found."""
+def _outcomes(block: Block) -> tuple[NDArray[Any], Mask, Findings]:
+    """Outcomes 0 and 1 beside one number a row, where they are missing, and which words they were."""
     roles = block.roles
     label = roles.columns["label"][0]
     if roles.compared:
         right, gone = equal_cells(block, roles.columns["prediction"][0], label)
-        return right, gone, ()
+        return right, gone, Findings()
     if roles.positive is not None:
         return positive_labels(block, label, roles.positive)
     true, gone = labels(block, label)
-    return true, gone, word_note(block, label)
+    return true, gone, label_words(block, label)
 
 
 def _refuse_missing(block: Block, name: str, gone: Mask, unlabelled: Mask) -> None:
@@ -178,6 +186,7 @@ def joined(parts: list[Table]) -> Table:
         zoneless=next((part.zoneless for part in parts if part.zoneless is not None), None),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        findings=merged_findings(part.findings for part in parts),
         **_silent(parts),
         **columns,
     )

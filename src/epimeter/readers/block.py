@@ -39,6 +39,8 @@ class Block:
         The line or row of each entry in the source.
     text
         Whether the cells are text that stands for numbers, as in CSV; else text is text.
+    notes
+        Sentences of the format on how the source was read, for the report.
     """
 
     source: str
@@ -50,6 +52,7 @@ class Block:
     text: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     class_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def fault(
         self,

@@ -8,6 +8,7 @@ is held in memory.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator
@@ -55,7 +56,11 @@ WRITTEN = {
 }
 """The formats as a sentence names them."""
 
+WIDE = {b"\xff\xfe\x00\x00": "", b"\x00\x00\xfe\xff": "", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+"""Marks at the beginning of text in wide characters, the longer ones first; what has no codec is not read."""
 MAGIC = (
+    (b"\xff\xfe\x00\x00", "UTF-32 text"),
+    (b"\x00\x00\xfe\xff", "UTF-32 text"),
     (b"PAR1", "Parquet"),
     (b"ARROW1", "Arrow"),
     (b"\xff\xff\xff\xff", "Arrow"),
@@ -74,8 +79,6 @@ MAGIC = (
     (b"%PDF", "PDF"),
     (b"\x89HDF", "HDF5"),
     (b"SQLite format 3", "an SQLite database"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
     (b"\x80\x04", "a Python pickle"),
     (b"\x80\x05", "a Python pickle"),
 )
@@ -88,7 +91,8 @@ WAY_OUT = {
     "an Office document of before 2007": "Save the sheet as .xlsx or CSV",
     "Feather version 1": "Write it again as Arrow IPC",
     "a summary written by epimeter": "Its rows are not in it; epimeter report prints what it says",
-    "UTF-16 text": "Save it as UTF-8",
+    "UTF-32 text": "Save it as UTF-8",
+    "UTF-16 text without its mark": "Save it as UTF-8",
     "a Python pickle": "A pickle can run code and is never opened; save it as Parquet",
 }
 
@@ -119,6 +123,31 @@ class Unpacked:
         return b"".join(parts)
 
 
+class Recoded:
+    """Text in UTF-16 as UTF-8, piece by piece; `begun` was read from it already."""
+
+    def __init__(self, raw: Any, begun: bytes, codec: str, source: str) -> None:
+        self.raw, self.begun, self.source = raw, begun, source
+        self.decoder = codecs.getincrementaldecoder(codec)()
+        self.spare = b""
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self.spare) < size:
+            piece = self.begun or self.raw.read(1 << 20) or b""
+            self.begun = b""
+            try:
+                self.spare += self.decoder.decode(piece, final=not piece).encode()
+            except UnicodeError:
+                raise ReadError(
+                    f"{self.source} must be sound UTF-16, as its first bytes say; it is damaged or was cut off. Save it as UTF-8"
+                ) from None
+            if not piece:
+                break
+        end = len(self.spare) if size < 0 else size
+        found, self.spare = self.spare[:end], self.spare[end:]
+        return found
+
+
 def unpacked(raw: BinaryIO, path: str) -> Any:
     """The file, or what it unpacks to when its name and its first bytes say that it is packed."""
     magic, how = PACKED.get(PurePath(path).suffix.lower(), (b"", ""))
@@ -131,7 +160,8 @@ def unpacked(raw: BinaryIO, path: str) -> Any:
 class Stream:
     """An open source: its first bytes are looked at before any are consumed.
 
-    `path` is that of a regular file; `named` is the name whose suffix says the format, without that of its packing.
+    `path` is that of a regular file; `named` is the name whose suffix says the format, without that of its packing. Text in
+    UTF-16 with its mark is given as UTF-8, and `notes` says so.
     """
 
     source: str
@@ -139,10 +169,16 @@ class Stream:
     path: str | None
     named: str = ""
     head: bytes = b""
+    notes: tuple[str, ...] = ()
     _unread: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
         self.head = self._unread = self.raw.read(HEAD) or b""
+        codec = next((codec for mark, codec in WIDE.items() if self.head.startswith(mark)), "")
+        if codec:
+            self.raw, self.path = Recoded(self.raw, self.head[2:], codec, self.source), None
+            self.notes = ("the text of the file is UTF-16",)
+            self.head = self._unread = self.raw.read(HEAD)
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes, all of them when negative; empty at the end."""
@@ -227,7 +263,9 @@ def content(head: bytes) -> str:
         if head.startswith(magic):
             return what
     if b"\0" in head:
-        return "binary data"
+        halves = head[::2], head[1::2]
+        wide = any(b"\0" not in one and other.count(0) > len(other) // 2 for one, other in (halves, halves[::-1]))
+        return "UTF-16 text without its mark" if wide else "binary data"
     text = head.removeprefix(BOM).lstrip()
     return "JSON" if text[:1] in (b"{", b"[") else "text"
 

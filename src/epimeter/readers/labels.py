@@ -19,6 +19,7 @@ from epimeter.readers.arrays import codes, dense, is_arrow, is_numeric, numbers_
 from epimeter.readers.block import Block
 from epimeter.readers.cells import MISSING, Mask, is_gone, number, numbers
 from epimeter.readers.class_columns import class_word
+from epimeter.readers.findings import NOTHING, Findings
 from epimeter.readers.wording import clean, listed, shown
 
 PAIRS = (
@@ -29,17 +30,16 @@ PAIRS = (
 GONE, BAD = -1, -2
 
 
-def positive_labels(block: Block, name: str, positive: str) -> tuple[NDArray[Any], Mask, tuple[str, ...]]:
-    """1 where the label is the one that the caller says is outcome 1, 0 elsewhere; where it is missing; a note."""
+def positive_labels(block: Block, name: str, positive: str) -> tuple[NDArray[Any], Mask, Findings]:
+    """1 where the label is the one that the caller says is outcome 1, 0 elsewhere; where it is missing; the other labels."""
     code, distinct = distinct_cells(block, name)
     words = ["" if is_missing(value, block.text) else cell_word(value) for value in distinct]
     table = np.array([GONE if not word else int(word == positive) for word in words] + [GONE], np.int64)
     found = table[code]
-    others = [word for word in dict.fromkeys(words) if word and word != positive]
-    note = f"outcome 1 is {shown(positive)} in {clean(name)}; {listed([shown(other) for other in others], 'and')} "
-    note += "is 0" if len(others) == 1 else "are 0"
+    others = frozenset(word for word in words if word and word != positive)
     gone = found == GONE
-    return np.where(gone, 0, found).astype(np.uint8), gone if gone.any() else None, (note,) if others else ()
+    said = Findings(label=name, positive=positive, zeros=others)
+    return np.where(gone, 0, found).astype(np.uint8), gone if gone.any() else None, said
 
 
 def equal_cells(block: Block, prediction: str, label: str) -> tuple[NDArray[np.uint8], Mask]:
@@ -258,33 +258,30 @@ def plain_words(values: list[Any]) -> NDArray[np.uint8] | None:
     return None if BAD in found else np.array(found, np.uint8)
 
 
-def word_note(block: Block, name: str) -> tuple[str, ...]:
-    """A sentence for the report where labels are words other than true and false."""
+def label_words(block: Block, name: str) -> Findings:
+    """The words that were read as 0 and 1, where labels are words other than true and false."""
     raw = block.columns[name]
     if is_arrow(raw):
         import pyarrow as pa
 
         kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or "string_view" in str(kind)):
-            return ()
+            return NOTHING
     elif not isinstance(raw, list) and raw.dtype.kind in "fiub":
-        return ()
-    return pair_note(distinct_cells(block, name)[1], name)
+        return NOTHING
+    return word_findings(distinct_cells(block, name)[1], name)
 
 
-def pair_note(distinct: list[Any], name: str) -> tuple[str, ...]:
-    """A sentence on which of two plain words is 1, where labels are such words other than true and false."""
+def word_findings(distinct: list[Any], name: str) -> Findings:
+    """Which of two plain words is 1, where labels are such words other than true and false."""
     pair = _pair(distinct)
     if "true" in pair:
-        return ()
-    one = next(
-        (value.strip() for value in distinct if isinstance(value, str) and pair.get(value.strip().lower()) == 1), ""
-    )
-    zero = next(
-        (value.strip() for value in distinct if isinstance(value, str) and pair.get(value.strip().lower()) == 0), ""
-    )
-    parts = [f"{shown(word)} in {clean(name)} is {digit}" for word, digit in ((one, 1), (zero, 0)) if word]
-    return (" and ".join(parts),)
+        return NOTHING
+    words: dict[int, set[str]] = {0: set(), 1: set()}
+    for value in distinct:
+        if isinstance(value, str) and value.strip().lower() in pair:
+            words[pair[value.strip().lower()]].add(value.strip())
+    return Findings(label=name, ones=frozenset(words[1]), zeros=frozenset(words[0]))
 
 
 def _label(

@@ -373,7 +373,12 @@ def _outcome(
         if len(found) > 1:
             raise ambiguous("label", found, source)
         if found:
-            return {role: chosen, "label": (found[0],)}, "classes", False
+            columns = {role: chosen, "label": (found[0],)}
+            given = said.get("prediction")
+            answers = [name for name in named(PREDICTED, by_word) if name not in {*chosen, found[0]}]
+            # The answer given is held against the likeliest class; of several, nothing says which it is.
+            beside = tuple(answers) if given is None and len(answers) == 1 else given
+            return (columns | {"prediction": beside} if beside else columns), "classes", False
         right = list(said.get("correct") or rights)
         if right:
             raise ReadError(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.kinds import Kind
+from epimeter.readers.findings import NOTHING, Findings
 
 Numbering = Literal["line", "row"]
 
@@ -64,6 +65,8 @@ class Table:
         The map, with its digest, that changed the predictions after the model made them.
     notes
         Sentences a report should repeat: columns that were found and left out.
+    findings
+        What the cells say of how they were read: which words are labels, how numbers are written.
     """
 
     source: str
@@ -97,6 +100,7 @@ class Table:
     confidence_source: str | None = None
     recalibrated_by: str | None = None
     notes: tuple[str, ...] = ()
+    findings: Findings = NOTHING
 
     @property
     def n_rows(self) -> int:
@@ -153,13 +157,19 @@ class Table:
         first = tally.field("values").filter(compute.greater(tally.field("counts"), 1))[0].as_py()
         return {"count": count, "first": first}
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Every sentence on how the rows were read."""
+        return (*self.notes, *self.findings.sentences)
+
     def described(self) -> dict[str, Any]:
         """Where the rows came from, for a report."""
         facts: dict[str, Any] = {"name": self.source, "columns": dict(self.roles)}
         if self.unlabelled:
             facts["unlabelled"] = self.unlabelled
-        if self.notes:
-            facts["notes"] = list(self.notes)
+        if self.remarks:
+            facts["notes"] = list(self.remarks)
+        facts |= self.findings.described()
         repeated = self.repeated_ids
         if repeated:
             facts["repeated_ids"] = repeated

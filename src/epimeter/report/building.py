@@ -18,13 +18,13 @@ from epimeter.inference.spread import SamplingDesign
 from epimeter.passes.ledger import Ledger, SliceTotals
 from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
 from epimeter.passes.selection import Entry
-from epimeter.report.cautions import cautions, damaged, recalibrated, repeated
+from epimeter.report.cautions import cautions, contrary, damaged, recalibrated, repeated
 from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.measuring import Place, explained, infinite, measured
 from epimeter.report.slices import Reports
-from epimeter.report.suspicions import suspicions, suspicions_of_bins
+from epimeter.report.suspicions import suspicions, suspicions_of_bins, suspicions_of_classes
 from epimeter.report.verdict import Verdict, grouped_p_values, p_values_of, verdict
 from epimeter.results import BinTable, bin_table
 from epimeter.summaries.bins import Bins
@@ -128,6 +128,7 @@ def report(
             *_suspicions(plan, totals, rows, table),
             *recalibrated(source),
             *repeated(source),
+            *contrary(source),
             *cautions(plan.kind, totals, rows, table, lines),
             *few_groups,
             *counted_rows(lines, design),
@@ -146,8 +147,10 @@ def report(
 def _suspicions(plan: Plan, totals: SliceTotals, rows: View | None, table: BinTable) -> tuple[str, ...]:
     if rows is not None:
         return tuple(one.sentence for one in suspicions(rows))
-    if plan.weighted or plan.matrix:  # the bins then do not say how many answers were right, or how common a class is
+    if plan.weighted:  # the bins then do not say how many answers were right
         return ()
+    if plan.matrix:
+        return tuple(one.sentence for one in suspicions_of_classes(table, totals.class_counts))
     return tuple(one.sentence for one in suspicions_of_bins(plan.kind, table, totals.low, totals.high))
 
 
@@ -184,7 +187,10 @@ def _diagram(asked: Bins, finished: dict[Recipe, Any], rows: View | None) -> Bin
 
 
 def _source(ledger: Ledger, value: Any) -> dict[str, Any]:
-    facts = dict(ledger.source)
+    facts = ledger.source | ledger.findings.described()
+    notes = dict.fromkeys((*facts.get("notes", ()), *ledger.findings.sentences))
+    if notes:
+        facts["notes"] = list(notes)
     if ledger.plan.by is not None:
         facts["slice"] = {ledger.plan.by: value if isinstance(value, int | float | str | None) else str(value)}
     if ledger.unlabelled:

@@ -9,6 +9,7 @@ from typing import Any
 from epimeter.card import find
 from epimeter.kinds import Kind
 from epimeter.passes.ledger import SliceTotals
+from epimeter.readers.predictions import contrary_sentence
 from epimeter.report.measurement import Measurement
 from epimeter.results import BinTable
 from epimeter.views import View
@@ -43,6 +44,12 @@ def repeated(source: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
     rows = "row has" if found["count"] == 1 else "rows have"
     return (f"{found['count']:,} {rows} the id of an earlier one (the first is {found['first']!r:.40}): rows twice?",)
+
+
+def contrary(source: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence where a column of predictions does not name the likeliest class: the answers given are not those measured."""
+    found = source.get("predictions")
+    return () if found is None else (contrary_sentence(found),)
 
 
 def damaged(skipped: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from epimeter.checks import as_array, check_finite, numbers, refuse_different_in
 from epimeter.errors import InputError
 from epimeter.readers import Choice, read
 from epimeter.readers.forecast import score_note
-from epimeter.readers.labels import pair_note, plain_words
+from epimeter.readers.labels import plain_words, word_findings
 from epimeter.readers.scores import are_probabilities, probabilities
 
 
@@ -41,6 +41,10 @@ def is_source(value: Any) -> bool:
     """Whether a first argument alone is a file or a frame."""
     if isinstance(value, str | os.PathLike | Mapping):
         return True
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(one, Mapping) for one in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.names is not None
     return any(hasattr(value, name) for name in ("columns", "column_names", "__arrow_c_stream__"))
 
 
@@ -154,7 +158,7 @@ def _plain_words(y_true: Any) -> tuple[NDArray[np.uint8], tuple[str, ...]] | Non
         return None
     words = array.tolist()
     found = plain_words(words)
-    return None if found is None else (found, pair_note(list(dict.fromkeys(words)), "y_true"))
+    return None if found is None else (found, word_findings(list(dict.fromkeys(words)), "y_true").sentences)
 
 
 def _positive(y_true: Any, positive: Any) -> tuple[NDArray[np.uint8], str]:

@@ -8,7 +8,7 @@ untrue, so that it stands in the way of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +38,7 @@ def suspicions(view: View) -> tuple[Suspicion, ...]:
     accuracy = _accuracy(view)
     if not isinstance(view, Binary):
         commonest = float(np.bincount(view.true, minlength=view.n_classes).max()) / view.n_rows
-        return tuple(
-            _guessing(accuracy, commonest, view.n_rows, view.n_classes, "columns in another order than the labels?")
-        )
+        return tuple(_misplaced(accuracy, commonest, view.n_rows, view.n_classes))
     prob = view.prob
     only_ends = bool(np.isin(prob[: 1 << 12], (0, 1)).all()) and bool(np.isin(prob, (0, 1)).all())
     return tuple(
@@ -73,6 +71,15 @@ def suspicions_of_bins(kind: Kind, table: BinTable, low: float, high: float) -> 
     )
 
 
+def suspicions_of_classes(table: BinTable, class_counts: Sequence[int]) -> tuple[Suspicion, ...]:
+    """The same of class probabilities without weights: from ten bins of the top label, and how common each class is."""
+    n_rows = int(table.count.sum())
+    if n_rows < FEW or not class_counts:
+        return ()
+    accuracy = float(np.where(table.count > 0, table.frequency * table.count, 0.0).sum()) / n_rows
+    return tuple(_misplaced(accuracy, max(class_counts) / n_rows, n_rows, len(class_counts)))
+
+
 def _stated(
     kind: Kind, n_rows: int, least: float, most: float, only_ends: bool, base_rate: float, accuracy: float
 ) -> Iterator[Suspicion]:
@@ -89,6 +96,11 @@ def _stated(
             True,
         )
     yield from _guessing(accuracy, max(base_rate, 1 - base_rate), n_rows, 2, "1 - p passed?")
+
+
+def _misplaced(accuracy: float, commonest: float, n_rows: int, n_classes: int) -> Iterator[Suspicion]:
+    """Suspicions on one probability a class."""
+    return _guessing(accuracy, commonest, n_rows, n_classes, "columns in another order than the labels?")
 
 
 def _guessing(accuracy: float, commonest: float, n_rows: int, n_classes: int, guess: str) -> Iterator[Suspicion]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from epimeter.errors import InputError
 from epimeter.kinds import WORDING, Kind
 from epimeter.readers.digest import WHOLE_SCHEME, dataset_digest
+from epimeter.readers.predictions import contrary_sentence
 from epimeter.readers.table import Table
 from epimeter.views import Binary, View, view
 
@@ -114,6 +115,8 @@ class Records:
     recalibrated_by: str | None = None
     repeated: str | None = None
     """An id that stands in two records: then no single record can be named."""
+    contrary: str | None = None
+    """A sentence where a column of predictions is not the likeliest class: then other answers were given than are judged."""
     notes: tuple[str, ...] = ()
     silent: tuple[Flags, Flags] | None = None
     """`unknown` and `detected` of the records without ground truth: U-Recall and false alarms need none."""
@@ -180,6 +183,7 @@ def records(
     confidence_source: str | None = None,
     recalibrated_by: str | None = None,
     repeated: str | None = None,
+    contrary: str | None = None,
     now: datetime.datetime | None = None,
     place: Callable[[int], str] | None = None,
     notes: tuple[str, ...] = (),
@@ -204,7 +208,7 @@ def records(
         The moment of the evaluation, with a zone; a record after it is refused. None trusts the times.
     place
         Says where a row stood in its source, for refusals.
-    silent, groups
+    silent, groups, contrary
         See `Records`.
     """
     given = view(correct, confidence, kind=kind or ("answer" if np.ndim(confidence) == 1 else None))
@@ -232,6 +236,7 @@ def records(
         confidence_source=confidence_source,
         recalibrated_by=recalibrated_by,
         repeated=repeated,
+        contrary=contrary,
         notes=(*notes, *remarks),
         silent=silent,
         groups=_column(groups, given.n_rows, "groups"),
@@ -240,7 +245,7 @@ def records(
 
 def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc: bool = False) -> Records:
     """The records of a table that a reader made; times without a zone are refused unless they are said to be UTC."""
-    notes = tuple(table.notes)
+    notes = table.remarks
     if table.timestamp is not None and table.zoneless is not None:
         if not assume_utc:
             raise InputError(
@@ -275,6 +280,7 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         confidence_source=table.confidence_source,
         recalibrated_by=table.recalibrated_by,
         repeated=repeated_id(table.id),
+        contrary=contrary_sentence(table.findings.described()["predictions"]) if table.findings.contrary else None,
         now=now,
         place=lambda row: f"{table.place(row)} of {table.source}",
         notes=notes,

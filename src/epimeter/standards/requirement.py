@@ -89,6 +89,8 @@ def requirements_of(
         accuracy = float(records.answer.true.mean())
         made += ers_requirements(check, records.period, by_class=records.classes is not None, accuracy=accuracy)
     made += doubtful(suspicions(records.given))
+    if records.contrary is not None:
+        made += doubtful((Suspicion(records.contrary, falsifies=True),))
     if "onto" in chosen:
         unknowns = 0 if onto is None else onto.unknowns
         made += [
