@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.monitor.cells import packed
+from epimeter.monitor.blocks import Blocks
 from epimeter.monitor.window import Window, later, merged, of_groups
 from epimeter.service import gauges, watching
 from epimeter.store import Store, collecting, organizations
@@ -49,8 +49,7 @@ def fill(store: Store, systems: int, days: list[str]) -> list[int]:
         collection = collecting.collection(db)
         for k in range(systems):
             numbers.append(collection.open("org", f"s{k}"))
-            rows = [(numbers[-1], *place, packed(window.cells)) for place, window in streams[k % 8].items()]
-            collection.cursor.executemany("INSERT INTO collected_windows VALUES (?, ?, ?, ?)", rows)
+            Blocks(collection).add(numbers[-1], streams[k % 8])
     return numbers
 
 

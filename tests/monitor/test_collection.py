@@ -17,10 +17,12 @@ from streams import FIRST, day, rows
 from epimeter.cli import epimeter
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import outcomes, parted, predictions
+from epimeter.monitor.cells import packed
 from epimeter.monitor.collection import BEFORE, DAY, Taken, key_of
 from epimeter.monitor.embedded import collect, histories, opened, transaction
 from epimeter.monitor.intake import Ask, arrived
 from epimeter.monitor.joined import windows_of
+from epimeter.monitor.window import Window
 
 NOW = int(FIRST.timestamp() * 1e6) + 20 * DAY
 KILLS = int(os.environ.get("EPIMETER_KILLS", "4"))
@@ -144,19 +146,23 @@ def test_rows_grow_old_and_their_totals_stay(collection):
     assert collection.unmatched(s) == (0, 1)
 
 
-def test_totals_kept_as_json_are_read_and_written_anew(collection):
-    s = collection.open("", "a")
-    collection.predict(s, said("12", region=["eu", "us"]), NOW)
-    before = {place: window.to_dict() for place, window in collection.history(s).windows.items()}
-    for place, window in before.items():
-        where = "WHERE system = ? AND win = ? AND slice = ?"
-        collection.run(
-            f"UPDATE collected_windows SET totals = ? {where}", (json.dumps(window), s, place.start, place.slice)
-        )
-    assert {place: window.to_dict() for place, window in collection.history(s).windows.items()} == before
-    assert {type(totals) for (totals,) in collection.run("SELECT totals FROM collected_windows").fetchall()} == {bytes}
-    collection.conclude(s, told("12"), NOW)
-    assert exact(collection, s) == 2
+def test_a_folder_of_before_with_one_slice_to_a_row_as_json_or_bytes_is_read_and_written_anew(tmp_path):
+    with opened(tmp_path) as connection, transaction(connection) as collection:
+        s = collection.open("", "a")
+        names = [f"n{k:02d}" for k in range(70)]
+        collection.predict(s, said(names, region=["eu", "us"] * 35, shop=names), NOW)
+        before = {place: window.to_dict() for place, window in collection.history(s).windows.items()}
+        rows = collection.run("SELECT block, slices FROM collected_blocks ORDER BY block").fetchall()
+        assert [len(json.loads(text)) for _, text in rows] == [32, 32, 9]  # all rows, 2 regions, 70 shops
+        collection.run("DROP TABLE collected_blocks")
+        collection.run("CREATE TABLE collected_windows (system BIGINT, win TEXT, slice TEXT, totals BLOB)")
+        for number, (place, window) in enumerate(before.items()):
+            totals = json.dumps(window) if number % 2 else packed(Window.from_dict(window).cells)
+            collection.run("INSERT INTO collected_windows VALUES (?, ?, ?, ?)", (s, place.start, place.slice, totals))
+    with opened(tmp_path) as connection, transaction(connection) as collection:
+        assert {place: window.to_dict() for place, window in collection.history(s).windows.items()} == before
+        collection.conclude(s, told(names), NOW)
+        assert exact(collection, s) == 70
 
 
 def test_the_delay_of_truth_is_known(collection):

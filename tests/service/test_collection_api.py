@@ -198,7 +198,7 @@ def cursor(request, tmp_path):
 
 def test_any_history_of_rows_ends_in_the_totals_of_their_last_state_on_postgres(cursor):
     collection = Collection(cursor, postgres=True)
-    collection.make()
+    collection.begin()
     s = collection.open("o", "s")
     rng = np.random.default_rng(2)
     taken = Taken()

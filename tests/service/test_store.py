@@ -90,7 +90,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         db.execute(text("INSERT INTO rows VALUES ('eval_1', 0, :data)"), evaluations_rows)
         jobs.add(db, organization="org_a", kind="evaluate", subject="eval_1", at=9)
     migrate(empty)
-    assert kept() and revision(empty) == "0009"
+    assert kept() and revision(empty) == "0010"
     with empty.writing() as db:
         found = evaluations.find(db, "org_a", "eval_1")
         assert found["attempt_logged"] == 0
@@ -99,7 +99,7 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
         values = {"organization_name": "A", "system_id": "s", "domain": "general"}
         assert registry.claim(db, evaluation="eval_1", organization="org_a", at=1, **values)[0] == "ours"
         assert signals.add(db, slot=1, id="SIG", at=1, body=b"{}", digest="d")
-    for target in ("0002", "0001", "0009", "0001"):
+    for target in ("0002", "0001", "0010", "0001"):
         migrate(empty, target)
         assert revision(empty) == target and kept()
     migrate(empty, "base")
@@ -119,11 +119,11 @@ def test_totals_of_windows_go_from_json_to_bytes_and_back(empty):
         names = [f"v{k}" for k in range(len(values))]
         marks = ", ".join(f":{name}" for name in names)
         db.execute(text(f"INSERT INTO collected_systems VALUES ({marks})"), dict(zip(names, values, strict=True)))
-    migrate(empty, "0008")
-    for _ in range(2):  # in the old form, then in the new one
-        with empty.writing() as db:
-            (window,) = collecting.collection(db).history(1).windows.values()
-            assert window.to_dict() == before
+    for target in ("0008", "0009", "0010", "0009", "0010"):  # as JSON, then as bytes
+        migrate(empty, target)
+    with empty.writing() as db:
+        (window,) = collecting.collection(db).history(1).windows.values()
+        assert window.to_dict() == before
     migrate(empty, "0007")
     with empty.reading() as db:
         assert json.loads(db.execute(text("SELECT totals FROM collected_windows")).scalar_one()) == before
@@ -197,7 +197,7 @@ def test_processes_that_migrate_at_once_do_it_once(empty):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and revision(empty) == "0009"
+    assert faults == [] and revision(empty) == "0010"
 
 
 def test_a_database_of_a_newer_program_is_refused(store):

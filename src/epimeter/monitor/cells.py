@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.errors import ReadError
 from epimeter.summaries.fixed import Fixed, normalised
 
 Cells = NDArray[np.int64]
@@ -40,7 +38,7 @@ FURTHER = {
     "delay": DELAY,
 }
 VERSION = b"\x01"
-"""First byte of a packed vector; JSON, in which totals were kept before, begins with another."""
+"""First byte of packed vectors; JSON, in which totals were kept before, begins with another."""
 
 
 def added(cells: Cells) -> Cells:
@@ -108,24 +106,16 @@ def from_plain(state: dict[str, Any]) -> Cells:
 
 
 def packed(cells: Cells) -> bytes:
-    """A vector as bytes."""
+    """Vectors as bytes, one behind the other."""
     return VERSION + cells.astype("<i8", copy=False).tobytes()
 
 
-def is_old(totals: Any) -> bool:
-    """Whether totals are kept in the form of old, which is JSON."""
-    return isinstance(totals, str) or bytes(totals[:1]) == b"{"
-
-
-def unpacked(many: Sequence[Any]) -> Cells:
-    """Many packed vectors, shape (n, 68); totals in the old form are read too."""
-    wide = 8 * SIZE + 1
-    with suppress(TypeError):  # that of a text, which is of old
-        joined = np.frombuffer(b"".join(many), np.uint8)
-        if len(joined) == wide * len(many) and (joined[::wide] == VERSION[0]).all():
-            return np.ascontiguousarray(joined.reshape(-1, wide)[:, 1:]).view("<i8").astype(np.int64, copy=False)
-    if not any(is_old(totals) for totals in many):
-        raise ReadError(
-            "the totals of a window must be of version 1; others came. Was this database written by a later version?"
-        )
-    return unpacked([packed(from_plain(json.loads(totals))) if is_old(totals) else totals for totals in many])
+def unpacked(totals: Sequence[Any]) -> Cells:
+    """Single vectors, shape (n, 68): as bytes, or as the JSON of before."""
+    made = [
+        from_plain(json.loads(one))
+        if isinstance(one, str) or bytes(one[:1]) == b"{"
+        else np.frombuffer(bytes(one), "<i8", SIZE, 1)
+        for one in totals
+    ]
+    return np.array(made, np.int64).reshape(-1, SIZE)

@@ -6,20 +6,22 @@ the totals of every window that a row was in, and is in, are moved by the differ
 every commit, nothing is counted twice, and a look reads totals only. Labelled rows go after the retention, rows without truth
 after the horizon, when they are counted as never labelled; totals stay.
 
-The statements are for SQLite and PostgreSQL alike; `Dialect` has what differs.
+The statements are for SQLite and PostgreSQL alike; `Database` has what differs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import Outcomes, Predictions
-from epimeter.monitor.cells import is_old, packed, unpacked
+from epimeter.monitor.blocks import TABLE, Blocks
+from epimeter.monitor.database import Database
 from epimeter.monitor.history import History
 from epimeter.monitor.intake import MOST_SLICES
 from epimeter.monitor.joined import came_true, rounds, windows_at, windows_of
@@ -36,9 +38,7 @@ TABLES = (
         answer TEXT, slices TEXT, correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT, received BIGINT NOT NULL,
         PRIMARY KEY (system, id))""",
     "CREATE INDEX IF NOT EXISTS ix_collected_rows_system_win ON collected_rows (system, win)",
-    """CREATE TABLE IF NOT EXISTS collected_windows (
-        system BIGINT NOT NULL, win VARCHAR(16) NOT NULL, slice TEXT NOT NULL, totals BLOB NOT NULL,
-        PRIMARY KEY (system, win, slice))""",
+    TABLE,
     """CREATE TABLE IF NOT EXISTS collected_looks (
         system BIGINT NOT NULL PRIMARY KEY, since VARCHAR(16) NOT NULL, until VARCHAR(16) NOT NULL,
         as_of VARCHAR(16) NOT NULL, aged_at BIGINT NOT NULL, state BLOB NOT NULL)""",
@@ -52,27 +52,6 @@ RETENTION = 35.0
 """Days for which labelled rows are held: corrections within them count, and an evaluation can be made of them."""
 BEFORE = ("win", "confidence", "answer", "slices", "correct", "truth", "at", "truth_at")
 """What a row adds to the totals of its window."""
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What differs between the databases."""
-
-    postgres: bool
-
-    def words(self, statement: str) -> str:
-        """A statement with the marks of the driver."""
-        return statement.replace("?", "%s") if self.postgres else statement
-
-    def fill(self, cursor: Any, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Many rows into a temporary table."""
-        if self.postgres:
-            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-            return
-        marks = ", ".join("?" * (columns.count(",") + 1))
-        cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
 
 
 @dataclass(frozen=True)
@@ -111,27 +90,12 @@ def key_of(organization: str, system: str) -> int:
     return int.from_bytes(digest[:8], "big") >> 2
 
 
-class Collection:
-    """Collected rows of all systems in one database; every method works in the transaction of its cursor.
+class Collection(Database):
+    """Collected rows of all systems in one database; every method works in the transaction of its cursor."""
 
-    Parameters
-    ----------
-    cursor
-        Of a DB-API connection, SQLite's or psycopg's, within a transaction that the caller commits.
-    """
-
-    def __init__(self, cursor: Any, *, postgres: bool = False) -> None:
-        self.cursor, self.dialect = cursor, Dialect(postgres)
-
-    def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement, its values marked as for SQLite; gives the cursor."""
-        self.cursor.execute(self.dialect.words(statement), values)
-        return self.cursor
-
-    def make(self) -> None:
+    def begin(self) -> None:
         """Make the tables where they are missing."""
-        for statement in TABLES:
-            self.run(statement.replace("BLOB", "BYTEA") if self.dialect.postgres else statement)
+        self.make(TABLES)
 
     def open(self, organization: str, system: str, settings: Settings | None = None) -> int:
         """The number of a system, which is made when it is new; until the commit it is the caller's alone."""
@@ -142,7 +106,7 @@ class Collection:
             "VALUES (?, ?, ?, ?, 0, '', 0, 0) ON CONFLICT (system) DO NOTHING",
             (number, organization, system, state),
         )
-        if self.dialect.postgres:
+        if self.postgres:
             self.run("SELECT system FROM collected_systems WHERE system = ? FOR UPDATE", (number,)).fetchone()
         return number
 
@@ -169,7 +133,7 @@ class Collection:
         for rows in rounds(came.id):
             self._incoming("win TEXT, at BIGINT, confidence DOUBLE PRECISION, answer TEXT, slices TEXT")
             columns = (came.id, given, came.at, came.confidence, came.answer, came.slices)
-            self._fill("id, win, at, confidence, answer, slices", columns, rows)
+            self._fill_incoming("id, win, at, confidence, answer, slices", columns, rows)
             # A row without a time keeps the one it has; a new one is of now.
             self.run(
                 "UPDATE incoming SET "
@@ -224,7 +188,7 @@ class Collection:
         for rows in rounds(came.id):
             self._incoming("correct INTEGER, truth TEXT, truth_at BIGINT, source TEXT")
             columns = (came.id, came.right, came.truth, came.at, came.source)
-            self._fill("id, correct, truth, truth_at, source", columns, rows)
+            self._fill_incoming("id, correct, truth, truth_at, source", columns, rows)
             taken = taken + self._concluded(system, now, len(rows))
         return taken
 
@@ -263,10 +227,10 @@ class Collection:
         self.run("DROP TABLE IF EXISTS incoming")
         self.run(f"CREATE TEMPORARY TABLE incoming (id TEXT NOT NULL PRIMARY KEY, {columns})")
 
-    def _fill(self, names: str, columns: Sequence[list[Any]], rows: Sequence[int]) -> None:
+    def _fill_incoming(self, names: str, columns: Sequence[list[Any]], rows: Sequence[int]) -> None:
         whole = len(rows) == len(columns[0])
         cells: Any = columns if whole else [[column[k] for k in rows] for column in columns]
-        self.dialect.fill(self.cursor, "incoming", names, zip(*cells, strict=True))
+        self.fill("incoming", names, zip(*cells, strict=True))
 
     def _drop_repeated(self, system: int, same: str) -> int:
         """Forget incoming rows that say what is known already; how many they were."""
@@ -303,60 +267,14 @@ class Collection:
     def _add(self, system: int, moved: dict[tuple[str, str], Window]) -> None:
         if not moved:
             return
-        wins = sorted({win for win, _ in moved})
-        known = self._totals(system, wins)
-        new = [place for place in moved if place not in known and place[1]]
-        if new:
-            self._refuse_many(system, new)
-        made = (
-            (system, win, part, packed(known.get((win, part), empty()).merge(window).cells))
-            for (win, part), window in moved.items()
-        )
-        statement = self.dialect.words(
-            "INSERT INTO collected_windows (system, win, slice, totals) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (system, win, slice) DO UPDATE SET totals = excluded.totals"
-        )
-        self.cursor.executemany(statement, list(made))
-        self._forget(system, wins[0])
+        _refuse_many({part for _, part in moved})
+        if Blocks(self).add(system, moved):
+            _refuse_many(Blocks(self).names(system))
+        self._forget(system, min(win for win, _ in moved))
 
     def _forget(self, system: int, win: str = "") -> None:
         """What the last look left does not hold any more once a window is other than it was then, or the settings are."""
         self.run("UPDATE collected_looks SET state = ? WHERE system = ? AND until >= ?", (b"", system, win))
-
-    def _totals(self, system: int, wins: Sequence[str]) -> dict[tuple[str, str], Window]:
-        found: dict[tuple[str, str], Window] = {}
-        for begin in range(0, len(wins), 500):
-            some = wins[begin : begin + 500]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT win, slice, totals FROM collected_windows WHERE system = ? AND win IN ({marks})"
-            found |= self._windows(system, self.run(query, (system, *some)).fetchall())
-        return found
-
-    def _windows(self, system: int, rows: list[tuple[str, str, Any]]) -> dict[tuple[str, str], Window]:
-        """Windows as they are kept; those in the old form are written again in the new one."""
-        cells = unpacked([totals for _, _, totals in rows])
-        old = [k for k, (_, _, totals) in enumerate(rows) if is_old(totals)]
-        if old:
-            statement = "UPDATE collected_windows SET totals = ? WHERE system = ? AND win = ? AND slice = ?"
-            again = [(packed(cells[k]), system, *rows[k][:2]) for k in old]
-            self.cursor.executemany(self.dialect.words(statement), again)
-        return {(win, part): Window(vector) for (win, part, _), vector in zip(rows, cells, strict=True)}
-
-    def _refuse_many(self, system: int, new: list[tuple[str, str]]) -> None:
-        query = "SELECT DISTINCT slice FROM collected_windows WHERE system = ? AND slice <> ''"
-        names = {part for (part,) in self.run(query, (system,)).fetchall()} | {part for _, part in new}
-        by_column: dict[str, int] = {}
-        for name in names:
-            column = name.partition("=")[0]
-            by_column[column] = by_column.get(column, 0) + 1
-        for column, count in by_column.items():
-            if count > MOST_SLICES:
-                raise InputError(
-                    f"a slice column must have at most {MOST_SLICES:,} values, each is watched; {column!r:.60} has {count:,}. Send "
-                    "something coarser, or leave it out",
-                    field=column,
-                    count=count,
-                )
 
     # Growing old.
 
@@ -392,8 +310,7 @@ class Collection:
         """The history of a system: its totals, and what was noted."""
         history = self._state(system)
         name = self.run("SELECT name FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
-        found = self.run("SELECT win, slice, totals FROM collected_windows WHERE system = ?", (system,)).fetchall()
-        for (win, part), window in self._windows(system, found).items():
+        for (win, part), window in Blocks(self).read(system).items():
             if window.n_rows:
                 history.windows[Place(name, part, win)] = window
         return history
@@ -432,7 +349,7 @@ class Collection:
         ]
 
     def _any(self, system: int) -> bool:
-        return self.run("SELECT 1 FROM collected_windows WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
+        return self.run("SELECT 1 FROM collected_blocks WHERE system = ? LIMIT 1", (system,)).fetchone() is not None
 
     def _state(self, system: int) -> History:
         found = self.run("SELECT state FROM collected_systems WHERE system = ?", (system,)).fetchone()
@@ -445,3 +362,16 @@ class Collection:
 
 def _of(table: str, names: Sequence[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _refuse_many(names: set[str]) -> None:
+    """Refuse a slice column of more values than can be watched."""
+    by_column = Counter(name.partition("=")[0] for name in names)
+    for column, count in by_column.items():
+        if count > MOST_SLICES:
+            raise InputError(
+                f"a slice column must have at most {MOST_SLICES:,} values, each is watched; {column!r:.60} has {count:,}. Send "
+                "something coarser, or leave it out",
+                field=column,
+                count=count,
+            )

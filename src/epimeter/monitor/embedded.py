@@ -13,6 +13,7 @@ from typing import Any
 
 from epimeter.errors import InputError, ReadError
 from epimeter.monitor.arriving import holds_both, is_prediction, outcomes, parted, predictions
+from epimeter.monitor.blocks import from_single
 from epimeter.monitor.collection import Collection, Taken, key_of
 from epimeter.monitor.history import History
 from epimeter.monitor.settings import Settings
@@ -33,7 +34,9 @@ def opened(folder: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         for words in ("journal_mode = WAL", "synchronous = FULL", "temp_store = MEMORY", "cache_size = -65536"):
             connection.execute(f"PRAGMA {words}")
         with transaction(connection) as collection:
-            collection.make()
+            collection.begin()
+            if collection.run("SELECT 1 FROM sqlite_master WHERE name = 'collected_windows'").fetchone():
+                from_single(collection)
         yield connection
     except sqlite3.DatabaseError as fault:
         raise ReadError(f"{clean(str(path / FILE))} cannot be used as a collection ({brief(fault)})") from None

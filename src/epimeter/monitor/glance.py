@@ -14,6 +14,7 @@ What a glance must see, and how:
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.inference.detectors import Reference, log_e_values, log_mean, log_weights, onward
-from epimeter.monitor.cells import FEWEST_TO_REPEAT, RANGES, ROWS, SHOWN, SIZE, Cells, added, same_stated, unpacked
+from epimeter.monitor.blocks import names_text, vectors
+from epimeter.monitor.cells import FEWEST_TO_REPEAT, RANGES, ROWS, SHOWN, SIZE, VERSION, Cells, added, same_stated
 from epimeter.monitor.change import DOUBT, difference, log_shares
 from epimeter.monitor.history import History
 from epimeter.monitor.series import Totals, answers, measured, measures, totals_of
@@ -36,7 +38,8 @@ from epimeter.monitor.watch import Standing, SystemLook, Verdict
 from epimeter.monitor.window import Window, between, later
 
 Floats = NDArray[np.float64]
-VERSION = 1
+STATE = 1
+"""The version of what a look leaves."""
 MOST_SUMS = 2000
 """Running totals (by window and slice) that are kept at most; a system that needs more is looked at."""
 TOGETHER = 50
@@ -104,7 +107,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
             kept = msgspec.msgpack.decode(data, type=cls)
         except msgspec.MsgspecError:
             return None
-        return kept if kept.version == VERSION else None
+        return kept if kept.version == STATE else None
 
     @property
     def group(self) -> tuple[Any, ...]:
@@ -144,7 +147,7 @@ def keep(history: History, seen: SystemLook) -> Kept | None:
     reference = watch.reference
     starts = [found.starts[t] for t in active]
     return Kept(
-        VERSION,
+        STATE,
         found.starts[since],
         found.starts[cut - 1],
         cut - since,
@@ -184,11 +187,11 @@ def _over(seen: SystemLook) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A system to be glanced at: what was kept, the window that it is now, its windows from `since` on as the database has them."""
+    """A system to be glanced at: what was kept, the window that it is now, its windows from `since` on as the database has them (`blocks`)."""
 
     kept: Kept
     as_of: str
-    windows: Sequence[tuple[str, str, Any]]
+    windows: Sequence[tuple[str, int, str, Any]]
 
     @cached_property
     def settings(self) -> Settings:
@@ -243,13 +246,9 @@ def glance(parts: Sequence[Part]) -> list[Glimpse | None]:
     made: list[Glimpse | None] = [None] * len(parts)
     for begin in range(0, len(parts), TOGETHER):
         some = range(begin, min(begin + TOGETHER, len(parts)))
-        vectors = unpacked([totals for k in some for _, _, totals in parts[k].windows])
         groups: dict[tuple[Any, ...], list[tuple[int, _Read]]] = {}
-        at = 0
         for k in some:
-            n = len(parts[k].windows)
-            read = _read(parts[k], vectors[at : at + n])
-            at += n
+            read = _read(parts[k])
             if read is not None and _nothing_overdue_anew(read) and not _week_closes(read):
                 groups.setdefault(read.kept.group, []).append((k, read))
         for group in groups.values():
@@ -258,30 +257,42 @@ def glance(parts: Sequence[Part]) -> list[Glimpse | None]:
     return made
 
 
-def _read(part: Part, vectors: Cells) -> _Read | None:
-    kept = part.kept
-    wins, names = [win for win, _, _ in part.windows], [name for _, name, _ in part.windows]
-    starts = sorted(set(wins))
-    ahead, slices = kept.ahead, len(kept.slices)
+def _read(part: Part) -> _Read | None:
+    kept, rows = part.kept, part.windows
+    ahead, n = kept.ahead, len(kept.slices)
+    starts = sorted({win for win, _, _, _ in rows})
     if starts[ahead - 1 : ahead] != [kept.until] or starts[-1] > part.as_of:
         return None  # rows in the future are told of by a look
-    whole = np.zeros((len(starts), SIZE), np.int64)
-    cells = np.zeros((len(starts) - ahead, slices, SIZE), np.int64)
-    if names == [""] * ahead + kept.slices * len(cells):  # as a rule every slice is in every window, all in order
-        cells[:] = vectors[ahead:].reshape(cells.shape)
-        whole[:ahead], whole[ahead:] = vectors[:ahead], cells[:, 0]
+    text = names_text(kept.slices)
+    after = len(rows) - ahead
+    if (  # as a rule; all rows together come first in a block
+        len(rows) == len(starts)
+        and all(row[2].startswith('[""') for row in rows[:ahead])
+        and all(row[2] == text for row in rows[ahead:])
+    ):
+        cells = vectors(_joined([row[3] for row in rows[ahead:]]), after * n).reshape(after, n, SIZE)
+        first = vectors(_joined([row[3][: 1 + 8 * SIZE] for row in rows[:ahead]]), ahead)
+        whole = np.concatenate([first, cells[:, 0]])
     else:
+        whole, cells = np.zeros((len(starts), SIZE), np.int64), np.zeros((len(starts) - ahead, n, SIZE), np.int64)
         at = {win: number for number, win in enumerate(starts)}
         of = {name: number for number, name in enumerate(kept.slices)}
-        if not of.keys() >= set(names):
-            return None
-        for win, name, vector in zip(wins, names, vectors, strict=True):
-            if name == "":
-                whole[at[win]] = vector
-            if win > kept.until:
-                cells[at[win] - ahead, of[name]] = vector
+        for win, _, said, totals in rows:
+            names = json.loads(said)
+            if win > kept.until and not of.keys() >= set(names):
+                return None
+            for name, vector in zip(names, vectors(totals, len(names)), strict=True):
+                if name == "":
+                    whole[at[win]] = vector
+                if win > kept.until:
+                    cells[at[win] - ahead, of[name]] = vector
     # A window that rows have left is none; a look knows how to do without it.
     return _Read(part, starts, whole, cells) if whole[:, SHOWN].any(axis=1).all() else None
+
+
+def _joined(parts: list[Any]) -> bytes:
+    """Several blocks as one."""
+    return VERSION + b"".join(part[1:] for part in parts)
 
 
 def _nothing_overdue_anew(read: _Read) -> bool:

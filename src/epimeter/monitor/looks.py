@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from epimeter.monitor.collection import Collection
@@ -32,17 +34,17 @@ class Looks:
         found = self.collection.run("SELECT as_of FROM collected_looks WHERE system = ?", (system,)).fetchone()
         return "" if found is None else str(found[0])
 
-    def unsettled(self, systems: Sequence[int]) -> dict[int, list[tuple[str, str, Any]]]:
-        """The windows that a glance reads, by system: as they are kept."""
-        made: dict[int, list[tuple[str, str, Any]]] = {system: [] for system in systems}
+    def unsettled(self, systems: Sequence[int]) -> dict[int, list[tuple[str, int, str, Any]]]:
+        """The blocks of windows that a glance reads, by system: as they are kept, in order."""
+        made: dict[int, list[tuple[str, int, str, Any]]] = {system: [] for system in systems}
         if not systems:
             return made
         marks = ", ".join("?" * len(systems))
         query = (
-            "SELECT l.system, w.win, w.slice, w.totals FROM collected_looks l JOIN collected_windows w "
-            "ON w.system = l.system AND w.win >= l.since AND (w.win > l.until OR w.slice = '') "
-            f"WHERE l.system IN ({marks}) ORDER BY l.system, w.win, w.slice"
+            "SELECT l.system, w.win, w.block, w.slices, w.totals FROM collected_looks l JOIN collected_blocks w "
+            "ON w.system = l.system AND w.win >= l.since AND (w.win > l.until OR w.block = 0) "
+            f"WHERE l.system IN ({marks}) ORDER BY l.system, w.win, w.block"
         )
-        for system, *window in self.collection.run(query, list(systems)):
-            made[system].append(tuple(window))
+        for system, rows in groupby(self.collection.run(query, list(systems)).fetchall(), key=itemgetter(0)):
+            made[system] = [row[1:] for row in rows]
         return made

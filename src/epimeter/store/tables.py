@@ -337,12 +337,13 @@ collected_rows = Table(
     Index("ix_collected_rows_system_win", "system", "win"),
 )
 
-collected_windows = Table(
-    "collected_windows",
+collected_blocks = Table(
+    "collected_blocks",
     metadata,
     Column("system", BigInteger, primary_key=True, autoincrement=False),
     Column("win", String(16), primary_key=True),
-    Column("slice", Text, primary_key=True),
+    Column("block", Integer, primary_key=True, autoincrement=False),
+    Column("slices", Text, nullable=False),
     Column("totals", LargeBinary, nullable=False),
 )
 
