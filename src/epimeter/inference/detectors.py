@@ -146,7 +146,7 @@ def log_weights(reference: Reference) -> Floats:
 def onward(log_sum: Floats, log_e: Floats) -> Floats:
     """The Shiryaev-Roberts sums after one more window, in logarithms: log((1 + R) e)."""
     # As numpy.logaddexp(0, log_sum), in operations that run on several numbers at once.
-    return np.asarray(np.maximum(log_sum, 0.0) + np.log1p(np.exp(-np.abs(log_sum))) + log_e)
+    return np.asarray(np.maximum(log_sum, 0.0) + np.log(1.0 + np.exp(-np.abs(log_sum))) + log_e)
 
 
 def log_mean(log_sum: Floats, weights: Floats) -> Floats:

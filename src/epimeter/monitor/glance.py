@@ -18,7 +18,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -42,7 +42,7 @@ STATE = 1
 """The version of what a look leaves."""
 MOST_SUMS = 2000
 """Running totals (by window and slice) that are kept at most; a system that needs more is looked at."""
-TOGETHER = 50
+TOGETHER = 25
 """Systems whose numbers are worked out at once: few enough for the caches of a processor."""
 DAYS = 7
 """Days of an evaluation (ERS 4.2)."""
@@ -110,9 +110,19 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         return kept if kept.version == STATE else None
 
     @property
+    def watching(self) -> Settings:
+        return _settings(tuple(self.settings.items()))
+
+    @property
     def group(self) -> tuple[Any, ...]:
         """Systems that agree in this can be worked out at once."""
         return len(self.slices), self.ahead, self.kind, tuple(self.settings.items())
+
+
+@lru_cache(64)
+def _settings(facts: tuple[tuple[str, Any], ...]) -> Settings:
+    """Settings, the same object for all systems that agree in them."""
+    return Settings(**dict(facts))
 
 
 def keep(history: History, seen: SystemLook) -> Kept | None:
@@ -193,9 +203,9 @@ class Part:
     as_of: str
     windows: Sequence[tuple[str, int, str, Any]]
 
-    @cached_property
+    @property
     def settings(self) -> Settings:
-        return Settings(**self.kept.settings)
+        return self.kept.watching
 
 
 @dataclass(frozen=True, eq=False)

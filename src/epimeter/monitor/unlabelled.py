@@ -89,7 +89,7 @@ def last_week(found: Series, name: str, settings: Settings) -> Window:
 
 def usual_gap(gaps: Sequence[int]) -> int:
     """Windows from one with predictions to the next, as a rule."""
-    return max(1, int(np.median(gaps))) if any(gap > 1 for gap in gaps) else 1
+    return max(1, int(np.median(gaps))) if max(gaps, default=1) > 1 else 1
 
 
 def overdue(active: str, truth: str, usual: int, settings: Settings, as_of: str) -> dict[str, str]:

@@ -17,9 +17,8 @@ from epimeter.monitor.glance import Glimpse, Kept, Part, glance, keep, week_to_c
 from epimeter.monitor.history import History
 from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
-from epimeter.monitor.settings import Settings as Watching
 from epimeter.monitor.watch import MARGIN, Look, Standing, look
-from epimeter.monitor.window import between, day_of
+from epimeter.monitor.window import UNITS, between, day_of
 from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
 from epimeter.service.columns import Columns, words
@@ -69,11 +68,12 @@ def _glanced(db: Connection, due: list[Any], at: int) -> dict[int, Glimpse]:
     parts: dict[int, Part] = {}
     windows = Looks(collecting.collection(db)).unsettled([system for system, one in kept.items() if one is not None])
     later_on = 0
+    today = {unit: day_of(moment(at).isoformat(), unit, "now") for unit in UNITS}
     for system, one in kept.items():
         if one is None:
             continue
-        watch = Watching(**one.settings)
-        as_of = max(held[system], day_of(moment(at).isoformat(), watch.unit, "now"))
+        watch = one.watching
+        as_of = max(held[system], today[watch.unit])
         gathered = between(one.until, as_of, watch.unit) - watch.windows(watch.delay) - MARGIN
         later_on += gathered > SPARE
         if gathered <= SPARE or later_on > RENEWED:
