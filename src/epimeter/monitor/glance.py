@@ -197,7 +197,7 @@ def _over(seen: SystemLook) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A system to be glanced at: what was kept, the window that it is now, its windows from `since` on as the database has them (`blocks`)."""
+    """A system to be glanced at: what was kept, the window that it is now, its blocks from `since` on as the database has them."""
 
     kept: Kept
     as_of: str
