@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 
@@ -46,6 +47,16 @@ def archive(path, n, scorer=lambda i: "s"):
     return path
 
 
+def document(path, n):
+    with zipfile.ZipFile(archive(path.with_suffix(".eval"), n)) as made:
+        about = json.loads(made.read("header.json"))
+        taken = [json.loads(made.read(name)) for name in made.namelist() if name.startswith("samples/")]
+    taken[3]["output"]["completion"] = 'He said "[{]\\\\", then "\\\\\\"". ' + taken[3]["output"]["completion"]
+    taken[4]["store"] = float("nan")
+    path.write_text("\ufeff" + json.dumps(about | {"samples": taken, "reductions": []}, indent=1), "utf-8")
+    return path
+
+
 def samples(path, n):
     lines = []
     for i in range(n):
@@ -58,7 +69,9 @@ def samples(path, n):
     return path
 
 
-@pytest.mark.parametrize(("make", "name"), [(archive, "run.eval"), (samples, "samples_toy.jsonl")])
+@pytest.mark.parametrize(
+    ("make", "name"), [(archive, "run.eval"), (document, "run.json"), (samples, "samples_toy.jsonl")]
+)
 def test_several_processes_give_what_one_gives(make, name, three, tmp_path, monkeypatch):
     path = make(tmp_path / name, 90)
     shared = read_log(path)
@@ -67,6 +80,23 @@ def test_several_processes_give_what_one_gives(make, name, three, tmp_path, monk
     whole = alone(path, monkeypatch)
     assert shared.rows.equals(whole.rows) and shared.rows.schema == whole.rows.schema
     assert shared.notes == whole.notes and shared.facts == whole.facts
+
+
+def test_the_elements_of_a_long_array_are_found_wherever_the_text_is_cut(monkeypatch):
+    from epimeter.readers.logs import elements
+
+    text = r' { "a" : [1, {"b": "]"}], "n": 3, "samples" : [ {"x": "\\" , "y": "\"]}" }, [], "s,", -1.5e3 , NaN,{} ] , "z": 1}'
+    for size in range(1, len(text)):
+        monkeypatch.setattr(elements, "CHUNK", size)
+        whole = elements.Document(io.BytesIO(text.encode()), "x.json")
+        assert whole.enter("samples") == {"a": [1, {"b": "]"}], "n": 3}
+        found = [part.decode() for part in elements.elements(whole)]
+        assert found == [r'{"x": "\\" , "y": "\"]}" }', "[]", '"s,"', "-1.5e3", "NaN", "{}"]
+    for cut in range(3, text.rindex("]")):
+        with pytest.raises(ReadError, match=r"x\.json must be JSON"):
+            short = elements.Document(io.BytesIO(text[:cut].encode()), "x.json")
+            short.enter("samples")
+            list(elements.elements(short))
 
 
 def test_where_the_pieces_do_not_agree_one_process_has_the_word(three, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -83,7 +83,7 @@ class Answer:
     why: str | None = None
     text: str | None = None
     tokens: list[Token] | None = None
-    options: list[str] | None = None
+    options: Sequence[str] | None = None
     probabilities: list[float] | None = None
     label: int | None = None
     length: int | None = None
@@ -105,7 +105,7 @@ class Piece:
     size: int
     """Bytes, or entries."""
     before: int
-    """Lines before it; in an archive the place of the header's entry."""
+    """Lines or samples before it; in an archive the place of the header's entry."""
 
 
 @dataclass(kw_only=True)

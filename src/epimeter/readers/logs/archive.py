@@ -7,12 +7,12 @@ APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.14 (z
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from epimeter.errors import ReadError
 from epimeter.readers.wording import brief, clean
@@ -29,10 +29,15 @@ LOCAL = struct.Struct("<4s5H3I2H")
 END = struct.Struct("<4s4H2IH")
 END64 = struct.Struct("<4sQ2H2I4Q")
 LOCATOR = struct.Struct("<4sIQI")
+SLACK = 64
+"""Bytes that extra fields before a member's data may take, to have header and data in one reading."""
+PLAIN = 1 << 16
+"""Packed bytes up to which a member is unpacked in one call, whatever it promises: deflate makes at most 66 MiB of them."""
+BUFFER = 1 << 20
+"""Bytes that are read ahead: members stand one after another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One member of an archive, as the directory says."""
 
     name: str
@@ -120,41 +125,26 @@ class Archive:
             yield self._member(entry, tail)
 
     def _member(self, entry: tuple[Any, ...], tail: bytes) -> Member:
-        packed, size, offset = entry[8], entry[9], entry[16]
-        extra = tail[entry[10] : entry[10] + entry[11]]
-        while len(extra) >= 4 and 0xFFFFFFFF in (
-            packed,
-            size,
-            offset,
-        ):  # zip64: sizes that do not fit stand in an extra field
-            tag, length = struct.unpack_from("<HH", extra)
-            if tag == 1:
-                wide = [int.from_bytes(extra[i : i + 8], "little") for i in range(4, 4 + length, 8)]
-                size = wide.pop(0) if size == 0xFFFFFFFF and wide else size
-                packed = wide.pop(0) if packed == 0xFFFFFFFF and wide else packed
-                offset = wide.pop(0) if offset == 0xFFFFFFFF and wide else offset
-            extra = extra[4 + length :]
-        name = tail[: entry[10]].decode("utf-8", "replace")
+        packed, size, offset, length = entry[8], entry[9], entry[16], entry[10]
+        if packed == 0xFFFFFFFF or size == 0xFFFFFFFF or offset == 0xFFFFFFFF:
+            packed, size, offset = _wide(packed, size, offset, tail[length : length + entry[11]])
+        name = tail[:length].decode("utf-8", "replace")
         return Member(name, entry[4], bool(entry[3] & 1), entry[7], packed, size, offset)
 
     def read(self, member: Member) -> bytes:
         """The unpacked bytes of a member, checked against its size and checksum."""
-        what = f"{clean(member.name)} of {self.source}"
-        if member.size > LARGEST:
-            raise ReadError(f"a member must unpack to less than {LARGEST >> 20} MiB; {what} would unpack to more")
-        if member.size > 1 << 20 and member.size > STEEPEST * max(1, member.packed):
-            raise ReadError(
-                f"{what} would unpack to {member.size // max(1, member.packed)} times its size; it is refused"
-            )
-        if member.encrypted:
-            raise ReadError(f"the members of a log must not be encrypted; {what} is")
+        if member.size > 1 << 20 or member.packed > 1 << 20 or member.encrypted:
+            self._refuse(member)
         self.file.seek(member.offset)
-        local = self.file.read(LOCAL.size)
-        if len(local) < LOCAL.size or local[:4] != b"PK\x03\x04":
+        block = self.file.read(LOCAL.size + len(member.name) + SLACK + member.packed)
+        if len(block) < LOCAL.size or block[:4] != b"PK\x03\x04":
             raise self.damaged(f"{clean(member.name)} is not where the directory says")
-        name, extra = struct.unpack("<HH", local[26:30])
-        self.file.seek(name + extra, os.SEEK_CUR)
-        packed = self.file.read(member.packed)
+        start = LOCAL.size + int.from_bytes(block[26:28], "little") + int.from_bytes(block[28:30], "little")
+        stop = start + member.packed
+        if len(block) < stop:
+            self.file.seek(member.offset)
+            block = self.file.read(stop)
+        packed = memoryview(block)[start:stop]
         if len(packed) != member.packed:
             raise self.damaged(f"{clean(member.name)} is cut off")
         text = self._unpacked(member, packed)
@@ -162,17 +152,50 @@ class Archive:
             raise self.damaged(f"{clean(member.name)} has a wrong checksum")
         return text
 
-    def _unpacked(self, member: Member, packed: bytes) -> bytes:
+    def _refuse(self, member: Member) -> None:
+        """Refuse what would take the machine's memory, and what cannot be read."""
+        what = f"{clean(member.name)} of {self.source}"
+        if max(member.size, member.packed) > LARGEST:
+            raise ReadError(f"a member must unpack to less than {LARGEST >> 20} MiB; {what} would unpack to more")
+        if member.size > 1 << 20 and member.size > STEEPEST * max(1, member.packed):
+            raise ReadError(
+                f"{what} would unpack to {member.size // max(1, member.packed)} times its size; it is refused"
+            )
+        if member.encrypted:
+            raise ReadError(f"the members of a log must not be encrypted; {what} is")
+
+    def _unpacked(self, member: Member, packed: memoryview) -> bytes:
         try:
             if member.method == STORED:
-                return packed
+                return bytes(packed)
             if member.method == DEFLATED:
+                if member.packed <= PLAIN:
+                    return zlib.decompress(packed, -15, min(member.size, PLAIN) + 1)
                 # One byte more than promised is enough to know that the promise is broken.
                 return zlib.decompressobj(-15).decompress(packed, member.size + 1)
             if member.method == ZSTANDARD:
-                import pyarrow as pa
-
-                return bytes(pa.decompress(packed, member.size, codec="zstd", asbytes=True))
+                return bytes(_zstandard().decompress(packed, member.size, asbytes=True))
         except (zlib.error, OSError, ValueError) as fault:
             raise self.damaged(f"{clean(member.name)}: {brief(fault)}") from None
         raise ReadError(f"members must be stored, deflated or Zstandard; {clean(member.name)} of {self.source} is none")
+
+
+@functools.cache
+def _zstandard() -> Any:
+    import pyarrow as pa
+
+    return pa.Codec("zstd")
+
+
+def _wide(packed: int, size: int, offset: int, extra: bytes) -> tuple[int, int, int]:
+    """Sizes and place of a member where they do not fit the entry and stand in an extra field (zip64)."""
+    while len(extra) >= 4:
+        tag, length = struct.unpack_from("<HH", extra)
+        if tag == 1:
+            wide = [int.from_bytes(extra[i : i + 8], "little") for i in range(4, 4 + length, 8)]
+            size = wide.pop(0) if size == 0xFFFFFFFF and wide else size
+            packed = wide.pop(0) if packed == 0xFFFFFFFF and wide else packed
+            offset = wide.pop(0) if offset == 0xFFFFFFFF and wide else offset
+            break
+        extra = extra[4 + length :]
+    return packed, size, offset

@@ -15,21 +15,50 @@ import msgspec
 from epimeter.errors import ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Piece, Run
-from epimeter.readers.logs.archive import Archive
-from epimeter.readers.logs.document import JsonText, elements, parsed
-from epimeter.readers.logs.outcomes import outcome
+from epimeter.readers.logs.archive import BUFFER, Archive
+from epimeter.readers.logs.document import parsed
+from epimeter.readers.logs.elements import Document, Range, elements
+from epimeter.readers.logs.outcomes import Outcome, outcome
 from epimeter.readers.logs.responses import content, labels, tokens
 from epimeter.readers.wording import clean, listed, shown
 
 ATTACHED = "attachment://"
 HEADERS = (b"header.json", b"_journal/start.json")
 """What says what was evaluated; the journal's where a run was killed."""
+GRADES: dict[str, Outcome] = {"C": (1.0, False, None), "I": (0.0, False, None)}
+"""The marks that most answers have."""
 LINK = 0o12
 """The kind of file, in an entry's attributes, that is a symbolic link."""
 UNKNOWN = {
     "unknown": True, "is_unknown": True, "unanswerable": True, "answerable": False, "is_answerable": False, "known": False,
 }  # fmt: skip
 """Metadata that say whether a question has an answer to know, and what says that it has none."""
+
+
+class Choice(msgspec.Struct):
+    """One completion; its message repeats the text and is parsed only where the text stands nowhere else."""
+
+    message: Any = None
+    logprobs: Any = None
+
+
+class LeanChoice(Choice):
+    """A completion whose message waits as it is written."""
+
+    message: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Output(msgspec.Struct):
+    """What the model gave."""
+
+    completion: Any = None
+    choices: Any = None
+
+
+class LeanOutput(Output):
+    """What the model gave, with messages as they are written."""
+
+    choices: list[LeanChoice] | None = None
 
 
 class Sample(msgspec.Struct):
@@ -48,6 +77,16 @@ class Sample(msgspec.Struct):
     started_at: Any = None
     completed_at: Any = None
     attachments: Any = None
+
+
+class LeanSample(Sample):
+    """A sample as it is read from its text."""
+
+    output: LeanOutput | None = None
+    attachments: msgspec.Raw = msgspec.Raw(b"null")
+
+
+LEAN = msgspec.json.Decoder(LeanSample)
 
 
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
@@ -83,29 +122,43 @@ def _samples(stream: Stream, run: Run) -> Iterator[Sample]:
     if stream.head.startswith(b"PK"):
         place = stream.seekable()
         if isinstance(place, str):
-            with open(place, "rb") as file:
+            with open(place, "rb", buffering=BUFFER) as file:
                 yield from _archived(Archive(file, run.source), run)
         else:
             yield from _archived(Archive(place, run.source), run)
         return
-    head: dict[str, Any] = {}
-    started = False
-    for element in elements(JsonText(stream), ("samples",), head):
-        if not started:
-            _about(head, run)
-            started = True
-        if not isinstance(element, dict):
-            raise ReadError(f"every sample must be an object; one of {run.source} is {shown(element)}")
-        yield _struct(element, run)
-    if not started:
-        _about(head, run)
+    document = Document(stream, run.source)
+    _about(document.enter("samples"), run)
+    begun = run.piece.before if run.piece else 0
+    for place, text in enumerate(_elements(document, stream, run), begun + 1):
+        yield _decoded(text, f"sample {place} of {run.source}")
 
 
-def _struct(element: dict[str, Any], run: Run) -> Sample:
+def _elements(document: Document, stream: Stream, run: Run) -> Iterator[bytes]:
+    if run.piece is None:
+        yield from elements(document)
+        return
+    assert stream.path is not None
+    with open(stream.path, "rb") as file:
+        part = Range(file, run.piece.start, run.piece.size)
+        yield from elements(Document(part, run.source, run.piece.start), whole=False)
+
+
+def _decoded(text: bytes, where: str) -> Sample:
+    """A sample, of which only what is read becomes objects."""
     try:
-        return msgspec.convert({name: element[name] for name in Sample.__struct_fields__ if name in element}, Sample)
-    except msgspec.ValidationError:
-        raise ReadError(f"every sample must be an object with an id; one of {run.source} is none") from None
+        return LEAN.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # NaN, another shape, or no JSON
+        element = parsed(text, where)
+    if not isinstance(element, dict):
+        raise ReadError(f"every sample must be an object; {clean(where)} is none") from None
+    sample = Sample(**{name: element[name] for name in Sample.__struct_fields__ if name in element})
+    output = sample.output if isinstance(sample.output, dict) else {}
+    choices = output.get("choices")
+    given = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    made = [Choice(one.get("message"), one.get("logprobs")) for one in given]
+    sample.output = Output(output.get("completion"), made)
+    return sample
 
 
 def header_entry(archive: Archive) -> int:
@@ -139,20 +192,10 @@ def _archived(archive: Archive, run: Run) -> Iterator[Sample]:
     if header.name.encode() != HEADERS[0]:
         run.note("the run was not finished: the log has a journal and no header; its finished samples are read")
     _about(about, run)
-    decoder = msgspec.json.Decoder(Sample)
     for member in archive.members(piece.start, piece.size):
         if not (member.name.startswith("samples/") and member.name.endswith(".json")):
             continue
-        text = archive.read(member)
-        try:
-            yield decoder.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # NaN, or no JSON
-            element = parsed(text, f"{clean(member.name)} of {run.source}")
-            if not isinstance(element, dict):
-                raise ReadError(
-                    f"every sample must be an object; {clean(member.name)} of {run.source} is none"
-                ) from None
-            yield _struct(element, run)
+        yield _decoded(archive.read(member), f"{member.name} of {run.source}")
 
 
 def _about(head: dict[str, Any], run: Run) -> None:
@@ -192,7 +235,6 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
     question, epoch = str(sample.id), sample.epoch if isinstance(sample.epoch, int) else 1
     score = scores.get(scorer) if scorer is not None else None
     score = score if isinstance(score, dict) else {}
-    where = f"sample {shown(sample.id)}, epoch {epoch}, of {run.source}"
     made = Answer(
         question=question,
         epoch=epoch,
@@ -201,7 +243,7 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
         time=sample.completed_at or sample.started_at,
         options=labels(len(sample.choices)) if isinstance(sample.choices, list) and sample.choices else None,
     )
-    if made.options and len({str(option) for option in sample.choices}) < len(sample.choices):
+    if made.options and len(set(map(str, sample.choices))) < len(sample.choices):
         run.note("some questions have options of equal text: which of them was meant only the letter tells")
     target = sample.target
     made.expected = (
@@ -223,7 +265,11 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
     if not score:
         made.why = "limit" if sample.limit is not None else "not scored"
         return made
-    made.correct, made.declined, made.why = outcome(score.get("value"), where)
+    value = score.get("value")
+    known = GRADES.get(value) if isinstance(value, str) else None
+    made.correct, made.declined, made.why = known or outcome(
+        value, f"sample {shown(sample.id)}, epoch {epoch}, of {run.source}"
+    )
     made.numbers = _numbers(scores, scorer, score, made.metadata)
     if made.correct is None and not made.declined and sample.limit is not None:
         made.why = "limit"
@@ -231,14 +277,25 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
 
 
 def _output(sample: Sample, made: Answer) -> None:
-    output = sample.output if isinstance(sample.output, dict) else {}
-    choices = output.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    text = output.get("completion") if isinstance(output.get("completion"), str) else content(first.get("message"))
-    if isinstance(text, str) and text.startswith(ATTACHED) and isinstance(sample.attachments, dict):
-        text = sample.attachments.get(text.removeprefix(ATTACHED), text)
+    output = sample.output
+    if output is None:
+        return
+    first = output.choices[0] if output.choices else None
+    text = output.completion
+    if not isinstance(text, str) and first is not None:
+        text = content(_whole(first.message))
+    if isinstance(text, str) and text.startswith(ATTACHED):
+        attachments = _whole(sample.attachments)
+        if isinstance(attachments, dict):
+            text = attachments.get(text.removeprefix(ATTACHED), text)
     made.text = text or None
-    made.tokens = tokens(first.get("logprobs"))
+    if first is not None and first.logprobs is not None:
+        made.tokens = tokens(first.logprobs)
+
+
+def _whole(part: Any) -> Any:
+    """A part that waited as it is written, as objects."""
+    return msgspec.json.decode(part) if isinstance(part, msgspec.Raw) else part
 
 
 def _numbers(scores: dict[str, Any], scorer: str | None, score: dict[str, Any], metadata: Any) -> dict[str, Any]:

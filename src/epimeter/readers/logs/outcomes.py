@@ -22,6 +22,8 @@ UNANSWERED = re.compile(
 )
 
 DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d{1,2}|(?<=^0,)\d+)$")
+NO_DIGITS = {"nan", "inf", "infinity"}
+"""Numbers that begin with a letter."""
 PARTLY_RIGHT = "partly right"
 Outcome = tuple[float | None, bool, str | None]
 """Credit, whether the answer was declined, and why there is no credit."""
@@ -91,6 +93,8 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or value is None or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str):
+        if value[:1].isalpha() and value.strip().lower() not in NO_DIGITS:
+            return None
         value = DECIMAL_COMMA.sub(r"\1.\2", value.strip().removesuffix("%").rstrip())
     try:
         return float(value)

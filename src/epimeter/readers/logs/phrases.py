@@ -21,7 +21,7 @@ STEMS = (
 )  # fmt: skip
 """Letters that a word for confidence has: looked for one by one, which is much faster than a pattern of all."""
 CHANCE_OF = re.compile(r"p\s*\(")
-PLAINLY = re.compile(r"(?:\A|\n)[ \t]*confidence[ \t]*:[ \t]*(?P<number>\d{1,3})[ \t]*%[ \t]*\.?\s*\Z")
+PLAINLY = re.compile(r"(?:\A|\n)[ \t]*confidence[ \t]*:[ \t]*(?P<number>100|\d{1,2})[ \t]*%[ \t]*\.?\s*\Z")
 """A last line that says it in so many words, as most do."""
 LABEL = re.compile(
     rf"(?P<lead>(?:answer|guess|option|response)\s+(?:and|&|\+)\s+)?"
@@ -114,8 +114,9 @@ OPTION = re.compile(
 THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.S | re.I)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.I)
 MARKS = ("*", "_", "`", "\\", "$", "#", ">")
-"""Characters of which markup has at least one."""
-MARKUP = re.compile(r"\\(?:text|boxed|mathrm|textbf|mathbf)\s*\{|\*{1,3}|__|`+|\\(?=%)|\$|^#{1,6}\s*|^\s*>\s", re.M)
+"""Characters of which markup has at least one: most texts have none, and a pattern would try every place of them."""
+COMMAND = re.compile(r"\\(?:(?:text|boxed|mathrm|textbf|mathbf)\s*\{|(?=%))")
+LINE_MARK = re.compile(r"^(?:#{1,6}\s*|[^\S\n]*>\s)", re.M)
 TAG = re.compile(rf"<\s*(?P<word>(?:{NOUN}|{CHANCE})[a-z_ -]*)>\s*", re.I)
 DIRECT = re.compile(rf"[\]\s]\s*(?=(?:{NUMBER}\s*(?:{PERCENT}|/))|0?[.,]\d|1[.,]0|{NUMBER}[ \t]*(?:$|\n))")
 STATISTICS = re.compile(r"^[^.;(\n]{0,60}\b(?:intervals?|hypothes[ei]s|significan(?:t|ce)|sample\s+size)\b", re.I)

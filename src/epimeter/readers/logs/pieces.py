@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A large log read by several processes, each a piece of it; the rows are those that one process reads, in the same order.
 
-1. The log is cut into pieces: an archive between entries of its directory, JSON lines between lines.
+1. The log is cut into pieces: an archive between entries of its directory, a document between samples, JSON lines between lines.
 2. Each process reads one piece and sends its rows, a batch at a time, then what it learned of the run.
 3. The pieces count only where they agree on what a reader takes from the first answers (the scorer, the filter). Where they
    do not, or where one finds a fault, the log is read again from its beginning by one process, whose word counts.
@@ -30,6 +30,7 @@ from epimeter.core.threads import cores
 from epimeter.errors import EpimeterError
 from epimeter.readers.files import Stream, opened
 from epimeter.readers.logs.answer import Piece, Run
+from epimeter.readers.logs.elements import Document, Range, cuts
 from epimeter.readers.logs.rows import Rows
 
 if TYPE_CHECKING:
@@ -85,8 +86,17 @@ def in_pieces(path: str, format: Format, rows: Rows, number: int) -> Run | None:
 def _cut(path: str, source: str, format: Format, count: int) -> list[Piece]:
     """The pieces of a log; one where its format cannot be cut."""
     if format.name == "inspect":
-        return _cut_archive(path, source, count)
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"PK"
+        return _cut_archive(path, source, count) if packed else _cut_document(path, source, count)
     return _cut_lines(path, count) if format.name == "lm_eval" else []
+
+
+def _cut_document(path: str, source: str, count: int) -> list[Piece]:
+    with open(path, "rb") as file:
+        document = Document(file, source)
+        document.enter("samples")
+        return [Piece(*cut) for cut in cuts(document, os.path.getsize(path), count)]
 
 
 def _cut_archive(path: str, source: str, count: int) -> list[Piece]:
@@ -94,8 +104,6 @@ def _cut_archive(path: str, source: str, count: int) -> list[Piece]:
     from epimeter.readers.logs.inspect_ai import header_entry
 
     with open(path, "rb") as file:
-        if file.read(2) != b"PK":
-            return []
         archive = Archive(file, source)
         borders = {archive.count * i // count for i in range(1, count)}
         header = header_entry(archive)
@@ -203,20 +211,6 @@ def _messages(pipe: IO[bytes]) -> Iterator[bytes]:
         yield message
 
 
-class _Range:
-    """The bytes of a file from one place to another, read forwards."""
-
-    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
-        file.seek(start)
-        self.file, self.left = file, size
-
-    def read(self, size: int) -> bytes:
-        """Up to so many bytes; empty at the end."""
-        found = self.file.read(min(size, self.left))
-        self.left -= len(found)
-        return found
-
-
 def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """What a process does: read the errand, send the rows of its piece, and what it learned."""
     import pyarrow as pa
@@ -239,8 +233,12 @@ def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     rows = Rows(options)
     with opened(path) as whole, open(path, "rb") as file:
         run = Run(source=whole.source, format=format.name, piece=piece)
-        archive = whole.head.startswith(b"PK")
-        part: Any = whole if archive else Stream(whole.source, _Range(file, piece.start, piece.size), path, path)
+        # A log of inspect-ai says first what was evaluated, wherever its piece begins.
+        part: Any = (
+            whole
+            if format.name == "inspect"
+            else Stream(whole.source, Range(file, piece.start, piece.size), path, path)
+        )
         for answer in format.answers(part, run, options):
             rows.add(answer, run, number)
             if rows.tables:

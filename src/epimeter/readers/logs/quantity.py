@@ -40,6 +40,9 @@ class Stated:
 NONE = Stated(None, "none")
 AMBIGUOUS = Stated(None, "ambiguous")
 BEYOND = Stated(None, "out of range")
+PERCENTS = tuple(Stated(percent / 100, "stated") for percent in range(101))
+"""What most texts state."""
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 
 
 def scale_of(text: str) -> float | None:
@@ -146,6 +149,6 @@ def scaled(number: str, high: float) -> Stated:
 
 def value_of(number: str) -> float | None:
     """A number with a point or a comma before its decimals; None for thousands."""
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", number) and not number.startswith("0,"):
+    if "," in number and THOUSANDS.fullmatch(number):
         return None
     return float(number.replace(",", "."))

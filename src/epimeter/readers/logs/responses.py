@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -17,9 +18,10 @@ NAMED = re.compile(
 )
 
 
-def labels(count: int) -> list[str]:
+@functools.lru_cache(64)
+def labels(count: int) -> tuple[str, ...]:
     """The letters of so many options, then numbers."""
-    return [LETTERS[i] if i < len(LETTERS) else str(i - len(LETTERS) + 1) for i in range(count)]
+    return tuple(LETTERS[i] if i < len(LETTERS) else str(i - len(LETTERS) + 1) for i in range(count))
 
 
 def content(message: Any) -> str:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from epimeter.errors import ReadError
@@ -24,6 +25,8 @@ BATCH = 1 << 15
 LONGEST = 500
 """Characters of a metadata value, or an answer, that are carried along."""
 LONGEST_NAME = 2000
+PLAIN = {bool, float}
+"""Kinds of metadata values that are carried as they are."""
 SHORT = 60
 """Characters up to which a whole text can be a refusal to answer."""
 
@@ -37,6 +40,7 @@ class Rows:
         self.waiting: list[dict[str, Any]] = []
         self.total = 0
         self.statements: Counter[str] = Counter()
+        self.grammar: Callable[..., Stated] | None = None
         self.pattern = _compiled(options.confidence_pattern)
         self.scale = None if isinstance(options.scale, str) else options.scale
 
@@ -75,23 +79,21 @@ class Rows:
             "why": why,
             "model": answer.model or run.model,
             "task": answer.task or run.task,
-            "timestamp": _moment(answer.time),
+            "timestamp": answer.time,
             "run": number_of_run,
             "length": answer.length,
         }
         self._confidences(answer, run, row)
         for name, value in answer.metadata.items():
-            kept = _scalar(value)
+            kept = value if type(value) in PLAIN else _scalar(value)
             if kept is not None:
-                row[f"metadata.{name}"] = kept
+                row["metadata." + name] = kept
         self._keep(row)
 
     def _confidences(self, answer: Answer, run: Run, row: dict[str, Any]) -> None:
         """Every confidence this answer has, under the word of its source."""
-        from epimeter.readers.logs.stated import speaks_of_confidence
-
         for name, value in answer.sources.items():
-            row[f"source:{name}"] = value
+            row["source:" + name] = value
         text = answer.text
         said = self._stated(text, answer.answer) if text is not None else None
         if said is not None:
@@ -104,8 +106,10 @@ class Rows:
             if found is None or math.isnan(found):
                 continue
             if "unsaid" not in row and text is not None and is_confidence(name):
+                from epimeter.readers.logs.stated import speaks_of_confidence
+
                 row["unsaid"] = not (speaks_of_confidence(text) or "100" in text)
-            row[f"source:{name}"] = found
+            row["source:" + name] = found
         probabilities = answer.probabilities
         if answer.tokens:
             wrong = above_one(answer.tokens)
@@ -130,12 +134,15 @@ class Rows:
                 row["option"] = answer.label
 
     def _stated(self, text: str, answer: str | None) -> Stated | None:
-        # The grammar takes longer to compile than a small file to evaluate: it waits for the first text.
-        from epimeter.readers.logs.quantity import Stated
-        from epimeter.readers.logs.stated import stated
-
         if self.pattern is None:
-            return stated(text, scale=self.scale, words=self.options.words, answer=answer)
+            if self.grammar is None:
+                # The grammar takes longer to compile than a small file to evaluate: it waits for the first text.
+                from epimeter.readers.logs.stated import stated
+
+                self.grammar = stated
+            return self.grammar(text, scale=self.scale, words=self.options.words, answer=answer)
+        from epimeter.readers.logs.quantity import Stated
+
         matches = list(self.pattern.finditer(text))
         if not matches:
             return Stated(None, "none")
@@ -208,11 +215,13 @@ def _column(name: str, values: list[Any]) -> Any:
     fixed = {
         "correct": pa.float64(), "epoch": pa.int64(), "declined": pa.bool_(), "unknown": pa.bool_(),
         "unsaid": pa.bool_(), "run": pa.int32(),
-        "length": pa.int64(), "timestamp": pa.timestamp("us", "UTC"), "option": pa.int64(), "outside_options": pa.float64(),
+        "length": pa.int64(), "option": pa.int64(), "outside_options": pa.float64(),
         "option_probabilities": pa.list_(pa.float64()),
     }  # fmt: skip
     if name in fixed:
         return pa.array(values, fixed[name])
+    if name == "timestamp":
+        return _moments(values)
     if name.startswith("source:"):
         return pa.array(values, pa.float64())
     if not name.startswith("metadata."):
@@ -249,7 +258,18 @@ def _short(text: str | None) -> str | None:
     return None if text is None else text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def _moment(text: str | None) -> datetime.datetime | None:
+def _moments(texts: list[Any]) -> Any:
+    """Times written after ISO 8601, all at once where each names its zone; what is no time is left out."""
+    import pyarrow as pa
+
+    kind = pa.timestamp("us", "UTC")
+    try:
+        return pa.array(texts, pa.string()).cast(kind)
+    except (pa.ArrowException, TypeError):
+        return pa.array([_moment(text) for text in texts], kind)
+
+
+def _moment(text: Any) -> datetime.datetime | None:
     if text is None:
         return None
     try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ def choose(
     return Chosen(name, values, coverage, tuple(notes))
 
 
+@functools.lru_cache(1024)
 def is_confidence(name: str) -> bool:
     """Whether a number of a score or of metadata may be a confidence, by its name."""
     return NUMBERS.search(name) is not None

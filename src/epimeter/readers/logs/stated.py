@@ -27,6 +27,7 @@ from epimeter.readers.logs.phrases import (
     BOUND,
     CHANCE_OF,
     CLAUSE,
+    COMMAND,
     CONDITION,
     DIRECT,
     EARLIER,
@@ -34,8 +35,8 @@ from epimeter.readers.logs.phrases import (
     FIRST_PERSON,
     KIND,
     LABEL,
+    LINE_MARK,
     MARKS,
-    MARKUP,
     NEGATION,
     NUMBER,
     OPEN_THOUGHT,
@@ -54,7 +55,7 @@ from epimeter.readers.logs.phrases import (
     THOUGHT,
     VALUE_BEFORE,
 )
-from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, Stated, quantity, scale_of, scaled
+from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity, scale_of, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,13 @@ def stated(
         text = _plain(text)
     else:
         low = text.lower()
-        first = min(_stems(low), default=None)
-        if first is None:
+        first = _first_stem(low)
+        if first < 0:
             return NONE
         text = _plain(text, low)
         plainly = PLAINLY.search(text, max(0, len(text) - 60))
-        if plainly is not None and (first if text is low else min(_stems(text))) >= plainly.start():
-            return scaled(plainly["number"], 100.0)  # nothing else in the text could be meant
+        if plainly is not None and (first if text is low else _first_stem(text)) >= plainly.start():
+            return PERCENTS[int(plainly["number"])]  # nothing else in the text could be meant
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
     strong = [mention for mention in mentions if not mention.weak] or mentions
     if not strong:
@@ -118,7 +119,7 @@ def stated(
 
 def speaks_of_confidence(text: str) -> bool:
     """Whether a text has a word for confidence at all: a quick look before the grammar."""
-    return next(_stems(text.lower()), None) is not None if text.isascii() else LABEL.search(text) is not None
+    return _first_stem(text.lower()) >= 0 if text.isascii() else LABEL.search(text) is not None
 
 
 def _plain(text: str, low: str | None = None) -> str:
@@ -137,10 +138,28 @@ def _plain(text: str, low: str | None = None) -> str:
         text = text.replace("’", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
     if "<" in text:
         text = TAG.sub(lambda tag: f"\n{tag['word']}: ", text)
-    # A pattern tries every place of a long text; most have none of these characters.
-    if any(mark in text for mark in MARKS):
-        text = MARKUP.sub("", text).replace("\\%", "%")
+    if "\\" in text:
+        text = COMMAND.sub("", text)
+    for mark in ("__", "*", "`", "$"):
+        if mark in text:
+            text = text.replace(mark, "")
+    if "#" in text or ">" in text:
+        text = LINE_MARK.sub("", text)
     return text.lower()
+
+
+def _first_stem(text: str) -> int:
+    """Where the first letters stand that a word for confidence has, in lower-case ASCII text; -1 without one."""
+    first = -1
+    for stem in STEMS:
+        place = text.find(stem) if first < 0 else text.find(stem, 0, first + len(stem) - 1)
+        if place >= 0:
+            first = place
+    if "(" in text:
+        chance = CHANCE_OF.search(text)
+        if chance is not None and (first < 0 or chance.start() < first):
+            first = chance.start()
+    return first
 
 
 def _stems(text: str) -> Iterator[int]:
