@@ -105,10 +105,8 @@ def compare(
     chosen, left_out = _chosen(metrics, tables, draws)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else by_place(tables) if paired else same_rows(tables)
-    n_pairs = len(tables) * (len(tables) - 1) // 2
     clusters = None if matched is None else matched[0].clusters
-    swaps = n_pairs if matched is not None and clusters is None else 1 if matched is None else 0
-    progress = Progress(draws * (1 + swaps), "draws")
+    progress = Progress(draws if matched is not None else 2 * draws, "draws")
     options["progress"] = progress
     if matched is not None:
         models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}

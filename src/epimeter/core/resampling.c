@@ -8,7 +8,8 @@
 EACH_LEVEL(int, epi_draw_labels, (const uint64_t *, int64_t, uint64_t, const uint64_t *, uint8_t *, int64_t))
 EACH_LEVEL(int, epi_count_rows, (const uint64_t *, int64_t, uint64_t, int32_t *, int64_t))
 EACH_LEVEL(int, epi_draw_bits, (const uint64_t *, int64_t, uint64_t, int64_t, const uint64_t *, int64_t, uint8_t *, int64_t))
-EACH_LEVEL(int, epi_count_bytes, (const uint64_t *, int64_t, uint64_t, int64_t, uint8_t *, int64_t, int64_t))
+EACH_LEVEL(int, epi_count_bytes,
+           (const uint64_t *, int64_t, uint64_t, int64_t, uint8_t *, int64_t, uint8_t *, int64_t, int64_t))
 EACH_LEVEL(int, epi_count_totals, (const uint8_t *, int64_t, int64_t, const int32_t *, int64_t, const int64_t *, int64_t,
                                    const int16_t *, int64_t, int64_t *, int64_t))
 EACH_LEVEL(int, epi_bit_totals, (const uint8_t *, int64_t, int64_t, const int32_t *, int64_t, const int64_t *, int64_t,
@@ -30,8 +31,8 @@ int epi_draw_bits(const uint64_t *generator, int64_t n_words, uint64_t first, in
 }
 
 int epi_count_bytes(const uint64_t *generator, int64_t n_words, uint64_t first, int64_t replicates, uint8_t *counts,
-                    int64_t n_counts, int64_t n) {
-    return CHOOSE(epi_count_bytes)(generator, n_words, first, replicates, counts, n_counts, n);
+                    int64_t n_counts, uint8_t *sides, int64_t n_sides, int64_t n) {
+    return CHOOSE(epi_count_bytes)(generator, n_words, first, replicates, counts, n_counts, sides, n_sides, n);
 }
 
 int epi_count_totals(const uint8_t *counts, int64_t n, int64_t replicates, const int32_t *order, int64_t n_order,

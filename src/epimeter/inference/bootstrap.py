@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ from epimeter.inference import draws as random
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.limits import AtLeast, Between
 from epimeter.results import Result
-from epimeter.summaries.atoms import Atoms
+from epimeter.summaries.atoms import Atoms, side_by_side
 from epimeter.summaries.recipe import Recipe
 from epimeter.views import View
 
@@ -132,6 +134,99 @@ def _labels(values: Any, n_rows: int, name: str) -> NDArray[np.int64]:
     return np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
 
 
+class Resampler:
+    """Statistics of views on rows that are drawn again; all of them share the draws.
+
+    A statistic that has no value on a replicate raises, or is `undefined` there where that is given. `atoms` are what
+    `atoms_of` gives, where it was asked already.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        statistics: Sequence[Statistic],
+        plan: Scheme,
+        seed: int,
+        undefined: float | None = None,
+        atoms: Sequence[dict[Recipe, Atoms]] | None = None,
+    ) -> None:
+        sums = atoms_of(views, statistics) if atoms is None else atoms
+        shared = {recipe for recipe in sums[0] if all(recipe in of_view for of_view in sums)}
+        self.views, self.statistics, self.plan, self.seed, self.undefined = views, statistics, plan, seed, undefined
+        self.sums = [{recipe: of_view[recipe] for recipe in shared} for of_view in sums]
+        self.needs_rows = any(s.recipe is None or s.recipe not in shared for s in statistics)
+        self.n_rows, self.generator = views[0].n_rows, random.words(seed)
+
+    @property
+    def by_counts(self) -> bool:
+        """Whether it is enough to know how often each row is drawn."""
+        return self.plan.simple and not self.needs_rows
+
+    @cached_property
+    def _walks(self) -> list[tuple[Atoms, list[tuple[int, Recipe, slice]]]]:
+        """What is added up in one walk over the rows: atoms, with the view, the recipe and the columns of each part."""
+        walks, rest = [], []
+        for number, of_view in enumerate(self.sums):
+            for recipe, atoms in of_view.items():
+                if atoms.order is None:
+                    rest.append((number, recipe, atoms))
+                else:
+                    walks.append((atoms, [(number, recipe, slice(None))]))
+        if rest:
+            ends = list(itertools.accumulate((len(atoms.columns) for _, _, atoms in rest), initial=0))
+            parts = [(v, r, slice(*cut)) for (v, r, _), cut in zip(rest, itertools.pairwise(ends), strict=True)]
+            walks.append((side_by_side([atoms for _, _, atoms in rest]), parts))
+        return walks
+
+    def values(self, group: range) -> Sequence[Floats]:
+        """The statistics of a group of replicates, an array of shape (views, statistics) each."""
+        if self.by_counts:
+            counts = random.count_bytes(self.generator, group, self.n_rows)
+            if counts is not None:
+                return self.of_counts(counts, group)
+        return [self._one(replicate) for replicate in group]
+
+    def of_counts(self, counts: NDArray[np.uint8], group: range) -> Sequence[Floats]:
+        """As `values`, where it is known how often each replicate draws each row."""
+        totals: list[dict[Recipe, NDArray[np.int64]]] = [{} for _ in self.views]
+        for atoms, parts in self._walks:
+            table = atoms.counted_totals(counts)
+            for view, recipe, columns in parts:
+                totals[view][recipe] = table[:, :, columns]
+        return [
+            self._answered(self.views, [{r: t[place] for r, t in of_view.items()} for of_view in totals], replicate)
+            for place, replicate in enumerate(group)
+        ]
+
+    def _one(self, replicate: int) -> Floats:
+        counts, chosen = self.plan.draw(self.seed, replicate, self.n_rows, self.needs_rows)
+        taken = [given.take(chosen) for given in self.views] if self.needs_rows else self.views
+        totals = [{r: a.totals(counts) for r, a in of_view.items()} for of_view in self.sums]
+        return self._answered(taken, totals, replicate)
+
+    def _answered(
+        self, taken: Sequence[View], totals: Sequence[dict[Recipe, NDArray[np.int64]]], replicate: int
+    ) -> Floats:
+        answers = np.empty((len(taken), len(self.statistics)))
+        for v, of_view in enumerate(totals):
+            made = {recipe: self.sums[v][recipe].assemble(total) for recipe, total in of_view.items()}
+            for s, statistic in enumerate(self.statistics):
+                try:
+                    if statistic.recipe in made:
+                        answers[v, s] = statistic.of_summary(made[statistic.recipe])
+                    else:
+                        answers[v, s] = statistic.of_view(taken[v])
+                except UndefinedMetricError as reason:
+                    if self.undefined is not None:
+                        answers[v, s] = self.undefined
+                        continue
+                    raise UndefinedMetricError(
+                        f"{statistic.name} is not defined on replicate {replicate}: {reason}. "
+                        "Stratify by the label to keep both classes in every replicate"
+                    ) from reason
+        return answers
+
+
 def bootstrapped(
     views: Sequence[View],
     statistics: Sequence[Statistic],
@@ -141,56 +236,10 @@ def bootstrapped(
     threads: int | None = None,
     undefined: float | None = None,
     progress: random.Progress | None = None,
-    atoms: list[dict[Recipe, Atoms]] | None = None,
 ) -> Floats:
-    """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws.
-
-    A statistic that has no value on a replicate raises, or is `undefined` there where that is given. `atoms` are what
-    `atoms_of` gives, where it was asked already.
-    """
-    sums = atoms_of(views, statistics) if atoms is None else atoms
-    shared = {recipe for recipe in sums[0] if all(recipe in of_view for of_view in sums)}
-    sums = [{recipe: of_view[recipe] for recipe in shared} for of_view in sums]
-    needs_rows = any(s.recipe is None or s.recipe not in shared for s in statistics)
-    n_rows, generator = views[0].n_rows, random.words(seed)
-
-    def some(group: range) -> Sequence[Floats]:
-        if plan.simple and not needs_rows:
-            counts = random.count_bytes(generator, group, n_rows)
-            if counts is not None:
-                totals = [{r: a.counted_totals(counts) for r, a in of_view.items()} for of_view in sums]
-                return [
-                    answered(views, [{r: t[place] for r, t in of_view.items()} for of_view in totals], replicate)
-                    for place, replicate in enumerate(group)
-                ]
-        return [one(replicate) for replicate in group]
-
-    def one(replicate: int) -> Floats:
-        counts, chosen = plan.draw(seed, replicate, n_rows, needs_rows)
-        taken = [given.take(chosen) for given in views] if needs_rows else views
-        return answered(taken, [{r: a.totals(counts) for r, a in of_view.items()} for of_view in sums], replicate)
-
-    def answered(taken: Sequence[View], totals: list[dict[Any, NDArray[np.int64]]], replicate: int) -> Floats:
-        answers = np.empty((len(views), len(statistics)))
-        for v, of_view in enumerate(totals):
-            made = {recipe: sums[v][recipe].assemble(total) for recipe, total in of_view.items()}
-            for s, statistic in enumerate(statistics):
-                try:
-                    if statistic.recipe in made:
-                        answers[v, s] = statistic.of_summary(made[statistic.recipe])
-                    else:
-                        answers[v, s] = statistic.of_view(taken[v])
-                except UndefinedMetricError as reason:
-                    if undefined is not None:
-                        answers[v, s] = undefined
-                        continue
-                    raise UndefinedMetricError(
-                        f"{statistic.name} is not defined on replicate {replicate}: {reason}. "
-                        "Stratify by the label to keep both classes in every replicate"
-                    ) from reason
-        return answers
-
-    return np.stack(random.replicates(draws, some, threads, progress))
+    """The statistics of every replicate: an array of shape (draws, views, statistics). All share the same draws."""
+    resampler = Resampler(views, statistics, plan, seed, undefined)
+    return np.stack(random.replicates(draws, resampler.values, threads, progress))
 
 
 def ends(value: float, drawn: Floats, level: float, method: Method, jackknife: Any = None) -> tuple[float, float]:

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from epimeter.card import find
 from epimeter.errors import InputError
-from epimeter.inference.bootstrap import Scheme, bootstrapped, ends, scheme
+from epimeter.inference.bootstrap import Resampler, Scheme, bootstrapped, ends, scheme
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.critical import LAWS, Bounds, drawn_bounds
-from epimeter.inference.draws import Progress, at_least, at_most
+from epimeter.inference.draws import Progress, at_least, at_most, counts_and_sides, replicates, side_bits
 from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
-from epimeter.inference.permutation import swapped, tail_bound
+from epimeter.inference.permutation import Swapping, tail_bound
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.inference.tables import Comparison, Difference, Finding, Findings
 from epimeter.parameters import check
@@ -211,7 +211,7 @@ def compare(
     draws, seed, threads
         Of the bootstrap and the swapping.
     progress
-        Is told how many replicates are done, each time some are: `draws` for the bootstrap, as many for the swapping of each pair.
+        Is told how many of the `draws` replicates are done, each time some are.
     kind
         ``event``, ``answer`` or ``classes``: what the predictions are.
     """
@@ -225,23 +225,19 @@ def compare(
     if len({v.n_rows for v in views}) > 1:
         raise InputError("all models must have the same rows; got different numbers of them", field="y_true")
     plan = scheme(views[0].n_rows, None, groups)
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    means = [statistic for statistic in statistics if groups is None and isinstance(statistic.recipe, MeanOf)]
     atoms = atoms_of(views, statistics)
-    drawn = bootstrapped(views, statistics, plan, draws, seed, threads, progress=progress, atoms=atoms)
+    resampler = Resampler(views, statistics, plan, seed, atoms=atoms)
+    swappings = [Swapping(views[a], views[b], means, (atoms[a], atoms[b])) for a, b in pairs] if means else []
+    drawn, nulls = _paired_draws(resampler, swappings, draws, threads, progress)
     rows = []
-    for a, b in itertools.combinations(range(len(names)), 2):
-        null = None
-        means = [statistic for statistic in statistics if isinstance(statistic.recipe, MeanOf)]
-        if groups is None and means:
-            if views[a].prob.shape != views[b].prob.shape:
-                shapes = f"{views[a].prob.shape} and {views[b].prob.shape}"
-                raise InputError(f"both models must have predictions of one shape; got {shapes}")
-            pair = [atoms[a], atoms[b]]
-            null = np.abs(swapped(views[a], views[b], means, draws, seed, threads, progress, pair))
+    for number, (a, b) in enumerate(pairs):
         for s, statistic in enumerate(statistics):
             values = statistic.of_view(views[a]), statistic.of_view(views[b])
             spread = drawn[:, a, s] - drawn[:, b, s]
-            if null is not None and statistic in means:
-                column = null[:, means.index(statistic)]
+            if statistic in means:
+                column = nulls[:, number, means.index(statistic)]
                 reached = int(at_least(column, abs(values[0] - values[1])).sum())
                 p_value = (1 + reached) / (draws + 1)
                 if not reached and statistic.recipe in atoms[a] and statistic.recipe in atoms[b]:
@@ -260,6 +256,29 @@ def compare(
             f"at once: {enough - 1:,} draws could establish a difference."
         )
     return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made, level))
+
+
+def _paired_draws(
+    resampler: Resampler, swappings: Sequence[Swapping], draws: int, threads: int | None, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """The statistics on drawn rows, shape (draws, views, statistics), and how far each pair of models is apart after swapping, shape
+    (draws, pairs, means). The numbers that draw rows also say which are swapped: they are made once.
+    """
+    generator, n_rows = resampler.generator, resampler.n_rows
+
+    def some(group: range) -> Sequence[tuple[Floats, Floats]]:
+        if not swappings:
+            return [(values, np.empty(0)) for values in resampler.values(group)]
+        if resampler.by_counts:
+            counts, bits = counts_and_sides(generator, group, n_rows)
+        else:
+            counts, bits = None, side_bits(generator, group, n_rows)
+        apart = [swapping.differences(bits, len(group)) for swapping in swappings]  # before more is drawn over the bits
+        values = resampler.values(group) if counts is None else resampler.of_counts(counts, group)
+        return [(one, np.abs([of_pair[place] for of_pair in apart])) for place, one in enumerate(values)]
+
+    made = replicates(draws, some, threads, progress)
+    return np.stack([values for values, _ in made]), np.stack([apart for _, apart in made])
 
 
 def _ranking(

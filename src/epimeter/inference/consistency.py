@@ -139,8 +139,7 @@ def label_atoms(given: View, statistics: Sequence[Statistic]) -> dict[Recipe, La
         if recipe in with_:
             more = with_[recipe].minus(without[recipe])
             touched = np.flatnonzero(more.columns.any(axis=1))
-            few = replace(more, columns=np.ascontiguousarray(more.columns[touched]))
-            pairs[recipe] = LabelAtoms(without[recipe], few, touched)
+            pairs[recipe] = LabelAtoms(without[recipe], more.only(touched), touched)
     return pairs
 
 

@@ -85,7 +85,7 @@ _room = _Room()
 def label_bits(generator: NDArray[np.uint64], group: range, bound: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """The labels that a group of replicates draws; those of its r-th replicate are bit r of each row's byte.
 
-    What this and the next two give is overwritten when the same thread draws again.
+    What this and the next three give is overwritten when the same thread draws again.
     """
     bits, n = _room.of(len(bound)), len(bound)
     accepted(lib.epi_draw_bits(read(generator), 4, group.start, len(group), read(bound), n, write(bits), n))
@@ -103,7 +103,18 @@ def count_bytes(generator: NDArray[np.uint64], group: range, n_rows: int) -> NDA
     """How often each replicate of a group draws each row; None if it is more than 127 times."""
     count = _room.of(len(group) * n_rows).reshape(len(group), n_rows)
     words = read(generator), 4, group.start, len(group)
-    return None if accepted(lib.epi_count_bytes(*words, write(count), count.size, n_rows)) else count
+    return None if accepted(lib.epi_count_bytes(*words, write(count), count.size, NULL, 0, n_rows)) else count
+
+
+def counts_and_sides(
+    generator: NDArray[np.uint64], group: range, n_rows: int
+) -> tuple[NDArray[np.uint8] | None, NDArray[np.uint8]]:
+    """What `count_bytes` and `side_bits` give, from the same numbers made once."""
+    room = _room.of((len(group) + 1) * n_rows).reshape(len(group) + 1, n_rows)
+    count, bits = room[:-1], room[-1]
+    words = read(generator), 4, group.start, len(group)
+    full = accepted(lib.epi_count_bytes(*words, write(count), count.size, write(bits), n_rows, n_rows))
+    return None if full else count, bits
 
 
 def replicates(

@@ -38,52 +38,69 @@ class PermutationTest(Result):
     null_sd: float
 
 
-def swapped(
-    first: View,
-    second: View,
-    statistics: Sequence[Statistic],
-    draws: int,
-    seed: int,
-    threads: int | None = None,
-    progress: random.Progress | None = None,
-    atoms: list[dict[Recipe, Atoms]] | None = None,
-) -> Floats:
-    """The differences of the metrics after swapping about half of the rows between the models, shape (draws, statistics).
+class Swapping:
+    """The difference of two models after their predictions change places in some rows.
 
-    Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model.
+    Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model. `atoms` are what
+    `atoms_of` gives for both, where it was asked already.
     """
-    n, generator = first.n_rows, random.words(seed)
-    sums = atoms_of([first, second], statistics) if atoms is None else atoms
-    pairs = {recipe: (sums[0][recipe], sums[1][recipe]) for recipe in sums[0] if recipe in sums[1]}
-    ones = np.ones(n, np.int32)
-    whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in pairs.items()}
-    alike = {recipe: b.minus(a) for recipe, (a, b) in pairs.items() if a.order is None and b.order is None}
 
-    def some(group: range) -> Sequence[Floats]:
-        bits = random.side_bits(generator, group, n)
+    def __init__(
+        self,
+        first: View,
+        second: View,
+        statistics: Sequence[Statistic],
+        atoms: Sequence[dict[Recipe, Atoms]] | None = None,
+    ) -> None:
+        if first.prob.shape != second.prob.shape:
+            shapes = f"{first.prob.shape} and {second.prob.shape}"
+            raise InputError(f"both models must have predictions of one shape; got {shapes}")
+        self.first, self.second, self.statistics = first, second, statistics
+        one, other = atoms_of([first, second], statistics) if atoms is None else atoms
+        asked = {statistic.recipe for statistic in statistics}
+        self.pairs = {recipe: (one[recipe], other[recipe]) for recipe in one if recipe in other and recipe in asked}
+        ones = np.ones(first.n_rows, np.int32)
+        self.whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in self.pairs.items()}
+        plain = {recipe: pair for recipe, pair in self.pairs.items() if pair[0].order is None and pair[1].order is None}
+        self.alike = {recipe: b.minus(a) for recipe, (a, b) in plain.items()}
+
+    def differences(self, bits: NDArray[np.uint8], replicates: int) -> Sequence[Floats]:
+        """The differences of the statistics in some replicates; the rows whose byte has bit r change places in the r-th."""
         sides = {}
-        for recipe, (a, b) in pairs.items():
-            if recipe in alike:
-                more = alike[recipe].chosen_totals(bits, len(group))
+        for recipe, (a, b) in self.pairs.items():
+            if recipe in self.alike:
+                more = self.alike[recipe].chosen_totals(bits, replicates)
             else:
-                more = b.chosen_totals(bits, len(group)) - a.chosen_totals(bits, len(group))
-            sides[recipe] = whole[recipe][0] + more, whole[recipe][1] - more
-        return [np.array([difference(s, sides, bits, place) for s in statistics]) for place in range(len(group))]
+                more = b.chosen_totals(bits, replicates) - a.chosen_totals(bits, replicates)
+            sides[recipe] = self.whole[recipe][0] + more, self.whole[recipe][1] - more
+        return [
+            np.array([self._difference(s, sides, bits, place) for s in self.statistics]) for place in range(replicates)
+        ]
 
-    def difference(statistic: Statistic, sides: dict[Any, Any], bits: NDArray[np.uint8], place: int) -> float:
+    def _difference(self, statistic: Statistic, sides: dict[Any, Any], bits: NDArray[np.uint8], place: int) -> float:
         if statistic.recipe is not None and statistic.recipe in sides:
-            assemble = pairs[statistic.recipe][0].assemble
+            assemble = self.pairs[statistic.recipe][0].assemble
             left, right = (statistic.of_summary(assemble(side[place])) for side in sides[statistic.recipe])
             return left - right
         change = (bits >> place & 1) == 1
-        mask = change.reshape((n,) + (1,) * (first.prob.ndim - 1))
+        mask = change.reshape((len(bits),) + (1,) * (self.first.prob.ndim - 1))
         mixed = [
             replace(one, true=np.where(change, other.true, one.true), prob=np.where(mask, other.prob, one.prob))
-            for one, other in ((first, second), (second, first))
+            for one, other in ((self.first, self.second), (self.second, self.first))
         ]
         return statistic.of_view(mixed[0]) - statistic.of_view(mixed[1])
 
-    return np.stack(random.replicates(draws, some, threads, progress))
+
+def swapped(
+    first: View, second: View, statistics: Sequence[Statistic], draws: int, seed: int, threads: int | None = None
+) -> Floats:
+    """The differences of the metrics after swapping about half of the rows between the models, shape (draws, statistics)."""
+    swapping, generator = Swapping(first, second, statistics), random.words(seed)
+
+    def some(group: range) -> Sequence[Floats]:
+        return swapping.differences(random.side_bits(generator, group, first.n_rows), len(group))
+
+    return np.stack(random.replicates(draws, some, threads))
 
 
 def tail_bound(first: Atoms, second: Atoms, value: float) -> float:
@@ -147,10 +164,6 @@ def paired_permutation_test(
     """
     statistic = Statistic.of(metric, metric_params)
     first, second = statistic.view(y_true, prob_a), statistic.view(y_true, prob_b)
-    if first.prob.shape != second.prob.shape:
-        raise InputError(
-            f"both models must have predictions of one shape; got {first.prob.shape} and {second.prob.shape}"
-        )
     value = statistic.of_view(first) - statistic.of_view(second)
     drawn = swapped(first, second, [statistic], draws, seed, threads)[:, 0]
     if alternative == "two-sided":

@@ -7,7 +7,7 @@ of each. Resampling lives on that: a replicate is another vector of counts, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,8 @@ class Atoms:
     start: Integers
     columns: NDArray[np.int32]
     assemble: Callable[[Integers], Any]
+    pairs: tuple[int, ...] = ()
+    """Columns that are the upper halves of numbers (see `halves`); the next column of each is the lower half."""
 
     @classmethod
     def of(
@@ -46,9 +48,11 @@ class Atoms:
         n_cells: int,
         columns: list[NDArray[Any]],
         assemble: Callable[[Integers], Any],
+        pairs: tuple[int, ...] = (),
     ) -> Atoms:
         """Atoms from the cell and the columns of each row."""
-        order = None if cell is None else np.argsort(cell, kind="stable").astype(np.int32)
+        short = cell if cell is None or n_cells > 1 << 16 else cell.astype(np.uint16)  # numpy sorts these by counting
+        order = None if short is None else np.argsort(short, kind="stable").astype(np.int32)
         table = np.empty((len(columns), len(columns[0])), np.int32)
         for row, column in zip(table, columns, strict=True):
             if order is not None and column.dtype == np.int32:
@@ -56,9 +60,9 @@ class Atoms:
             else:
                 row[:] = column if order is None else column[order]
         if cell is None:
-            return cls(None, np.array([0, table.shape[1]]), table, assemble)
+            return cls(None, np.array([0, table.shape[1]]), table, assemble, pairs)
         start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
-        return cls(order, start, table, assemble)
+        return cls(order, start, table, assemble, pairs)
 
     @property
     def n_cells(self) -> int:
@@ -71,6 +75,12 @@ class Atoms:
     def minus(self, other: Atoms) -> Atoms:
         """What a row adds here beyond what it adds there; both must be laid out alike."""
         return replace(self, columns=self.columns - other.columns)
+
+    def only(self, chosen: NDArray[np.intp]) -> Atoms:
+        """Some of the columns, in their order."""
+        place = {int(column): number for number, column in enumerate(chosen)}
+        pairs = tuple(place[high] for high in self.pairs if high in place and high + 1 in place)
+        return replace(self, columns=np.ascontiguousarray(self.columns[chosen]), pairs=pairs)
 
     def totals(self, counts: NDArray[Any]) -> Integers:
         """The totals of so many copies of each row."""
@@ -95,7 +105,7 @@ class Atoms:
         arguments = read(drawn), n_rows, replicates, *self._layout(), read(table), len(table), write(sums), sums.size
         accepted(loop(*arguments))
         totals = np.zeros((replicates, self.n_cells, len(self.columns)), np.int64)
-        for limb, (column, shift) in enumerate(home):
+        for limb, column, shift in home:
             totals[:, :, column] += sums[:, :, limb] << shift
         return totals
 
@@ -104,21 +114,45 @@ class Atoms:
         return *order, read(self.start), len(self.start)
 
     @cached_property
-    def limbs(self) -> tuple[NDArray[np.int16], list[tuple[int, int]]]:
-        """The columns in limbs of 15 bits, the highest with the sign; with each the column and the bits it stands above."""
-        table, home = [], []
-        for number, column in enumerate(self.columns):
-            size = max(int(column.max(initial=0)), -int(column.min(initial=0)) - 1).bit_length()
-            if not column.any():
+    def limbs(self) -> tuple[NDArray[np.int16], list[tuple[int, int, int]]]:
+        """The columns in limbs of 15 bits, the highest with the sign; and where each is added: limb, column, bits it stands above.
+
+        The halves of a number are multiplied as the one number they are, and columns that are 1 in every row once for all of them.
+        """
+        table: list[NDArray[np.int16]] = []
+        home, ones = [], -1
+        for number, half in enumerate(self.columns):
+            if number - 1 in self.pairs:
+                continue  # with its upper half
+            paired = number in self.pairs
+            column = (half.astype(np.int64) << HALF) + self.columns[number + 1] if paired else half
+            most, least = int(column.max(initial=0)), int(column.min(initial=0))
+            if most == least == 0:
                 continue  # nothing is ever added
+            if most == 1 and least == 0 and column.all():
+                if ones < 0:
+                    ones = len(table)
+                    table.append(column.astype(np.int16))
+                home.append((ones, number, 0))
+                continue
+            size = max(most, -least - 1).bit_length()
             for shift in range(0, size + 1, LIMB):
                 highest = shift + LIMB > size
                 limb = column >> shift if highest else (column >> shift) & ((1 << LIMB) - 1)
+                lower = paired and shift < HALF
+                home.append((len(table), number + lower, shift - HALF if paired and not lower else shift))
                 table.append(limb.astype(np.int16))
-                home.append((number, shift))
                 if highest:
                     break
-        return np.array(table, np.int16).reshape(len(home), self.n_rows), home
+        return np.array(table, np.int16).reshape(len(table), self.n_rows), home
+
+
+def side_by_side(atoms: Sequence[Atoms]) -> Atoms:
+    """Rows that stay in their order with the columns of all of these, so that one walk adds them all up."""
+    columns = np.concatenate([one.columns for one in atoms])
+    first = np.cumsum([0, *(len(one.columns) for one in atoms)])
+    pairs = tuple(int(place) + high for place, one in zip(first, atoms, strict=False) for high in one.pairs)
+    return Atoms(None, atoms[0].start, columns, lambda totals: totals, pairs)
 
 
 def halves(steps: Integers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

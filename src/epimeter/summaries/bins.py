@@ -192,7 +192,7 @@ class Bins(Recipe):
             return None
         index = width_index(view.prob, self.bins)
         high, low = halves(fixed.scaled(view.prob))
-        return Atoms.of(index, self.bins, [np.ones_like(high), view.true, high, low], self._assembled)
+        return Atoms.of(index, self.bins, [np.ones_like(high), view.true, high, low], self._assembled, (2,))
 
     def _assembled(self, totals: NDArray[np.int64]) -> BinTotals:
         count, true, high, low = totals.T

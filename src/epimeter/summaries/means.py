@@ -117,7 +117,7 @@ class MeanOf(Recipe):
             return Mean(weight, total, 0, int(plus), int(minus), int(count), view.n_classes)
 
         infinite = [scores == math.inf, scores == -math.inf]
-        return Atoms.of(None, 1, [np.ones_like(high), units, high, low, *infinite], assemble)
+        return Atoms.of(None, 1, [np.ones_like(high), units, high, low, *infinite], assemble, (2,))
 
     @property
     def loop(self) -> Loop | None:

@@ -145,7 +145,7 @@ class SumsOf(MeanOf):
             none = np.zeros(n_columns, np.int64)
             return Sums(mass, total, total if self.squared else None, none, int(count[0]), view.n_classes)
 
-        return Atoms.of(None, 1, columns, assemble)
+        return Atoms.of(None, 1, columns, assemble, tuple(i for k in range(n_columns) for i in (2 + 5 * k, 4 + 5 * k)))
 
     @property
     def loop(self) -> Loop | None:

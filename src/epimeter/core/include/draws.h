@@ -16,6 +16,6 @@ int epi_draw_bits(const uint64_t *generator, int64_t n_words, uint64_t first, in
                   int64_t n_bounds, uint8_t *bits, int64_t n);
 
 /* Copies of each row in some replicates, that of replicate first + r in counts[r n + i]. 1 if a row is drawn more than 127 times,
- * which has no room. */
+ * which has no room. Where sides are asked for (n_sides n, not 0), bit r of a row's byte is 1 where the number at its place is below 1/2. */
 int epi_count_bytes(const uint64_t *generator, int64_t n_words, uint64_t first, int64_t replicates, uint8_t *counts,
-                    int64_t n_counts, int64_t n);
+                    int64_t n_counts, uint8_t *sides, int64_t n_sides, int64_t n);

@@ -256,11 +256,13 @@ int AT_LEVEL(epi_draw_bits)(const uint64_t *generator, int64_t n_words, uint64_t
 }
 
 int AT_LEVEL(epi_count_bytes)(const uint64_t *generator, int64_t n_words, uint64_t first, int64_t replicates,
-                              uint8_t *counts, int64_t n_counts, int64_t n) {
+                              uint8_t *counts, int64_t n_counts, uint8_t *sides, int64_t n_sides, int64_t n) {
     if (n_words != 4 || n < 0 || n > INT32_MAX || replicates < 0 || replicates > LANES || n_counts < replicates * n) return -1;
+    if (n_sides != 0 && n_sides != n) return -1;
     int full = 0;
     int64_t u[PART];
     int32_t row[PART];
+    if (n_sides) memset(sides, 0, (size_t)n);
     for (int64_t r = 0; r < replicates; r++) {
         uint8_t *count = counts + r * n;
         memset(count, 0, (size_t)n);
@@ -270,6 +272,8 @@ int AT_LEVEL(epi_count_bytes)(const uint64_t *generator, int64_t n_words, uint64
             numbers(&s, u, some);
             rows_of(u, some, (double)n, row);
             for (int64_t i = 0; i < some; i++) count[row[i]]++;
+            if (n_sides) /* the upper of the 53 bits is 0 below 1/2 */
+                for (int64_t i = 0; i < some; i++) sides[from + i] |= (uint8_t)((1 - (u[i] >> 52)) << r);
         }
         /* A byte that ran over has lost 256 of the n draws. */
         unsigned high = 0;
