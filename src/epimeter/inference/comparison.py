@@ -261,8 +261,8 @@ def compare(
 def _paired_draws(
     resampler: Resampler, swappings: Sequence[Swapping], draws: int, threads: int | None, progress: Progress | None
 ) -> tuple[Floats, Floats]:
-    """The statistics on drawn rows, shape (draws, views, statistics), and how far each pair of models is apart after swapping, shape
-    (draws, pairs, means). The numbers that draw rows also say which are swapped: they are made once.
+    """The statistics on drawn rows, shape (draws, views, statistics), and how far each pair of models is apart after swapping,
+    shape (draws, pairs, means). The numbers that draw rows also say which are swapped: they are made once.
     """
     generator, n_rows = resampler.generator, resampler.n_rows
 
