@@ -52,7 +52,7 @@ docs: $(VENV)/.test
 	$(BIN)/python docs/site/build.py build/site
 
 # The pages of the experiments again: ECD from stored forecasts (RAW=folder trains the models first, experiments/ecd/README.md),
-# and the bias study; SIZE=whole takes hours.
+# and the bias study; SIZE=medium takes half an hour of two cores, whole some hours.
 SIZE ?= small
 experiments: $(VENV)/.test
 	$(if $(RAW),$(BIN)/python experiments/ecd/train.py $(RAW))

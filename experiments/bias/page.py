@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from epimeter.experiments.bias import FAMILIES
 from epimeter.experiments.bias_tables import markdown, nearest
 
 HERE = Path(__file__).parent
@@ -20,7 +21,6 @@ root mean square from the true l1 error, for metrics that are read as one. *rank
 value (signed metrics: its size) with the true error. *level*, *power*: how often the metric's own test refuted
 calibration at 5 %, on calibrated rows and on the others. *coverage*: of 95 % intervals. *ms*: processor time of one
 value."""
-FAMILIES = ("point", "bin", "kernel", "curve", "cumulative", "selective")
 
 
 def main():

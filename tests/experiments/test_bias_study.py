@@ -6,6 +6,7 @@ import pytest
 
 from epimeter.cli import main
 from epimeter.experiments import bias, bias_tables
+from epimeter.simulate import gaussian
 
 
 def typed(*words):
@@ -20,11 +21,20 @@ def read(path):
 
 def test_a_tiny_study_is_written_as_data_and_answers_which_metric(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(bias, "TRUTHS", {name: bias.TRUTHS[name] for name in ("calibrated", "over")})
+    monkeypatch.setattr(bias, "NUMBERS", {"Gaussian over": "over"})
     folder = tmp_path / "s"
     assert typed("experiment", "bias", str(folder), "--size", "tiny", "--processes", "1") == 0
     assert "at 100 rows nearest to the true l1 error" in capsys.readouterr().out
     cells = read(folder / "cells.csv")
-    assert {row["truth"] for row in cells} == {"calibrated", "over"}
+    assert {row["truth"] for row in cells} == {"calibrated", "over", "Gaussian over"}
+    of_numbers = {row["metric"]: row for row in cells if row["truth"] == "Gaussian over"}
+    law = gaussian("over")
+    for name, known in (("crps", law.crps()), ("log_score", law.value("nll")), ("picp", law.coverage(0.9))):
+        assert float(of_numbers[name]["limit"]) == pytest.approx(known, abs=2e-4)
+    assert float(of_numbers["crps"]["true_error"]) == pytest.approx(
+        float(of_numbers["miscalibration_area"]["limit"]), abs=1e-3
+    )
+    assert of_numbers["nees_test"]["refuted"] == of_numbers["nees_test"]["tests"] == "2"
     assert len({row["metric"] for row in cells}) > 110
     for row in cells:
         if row["bias"]:

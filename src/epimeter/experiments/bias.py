@@ -2,8 +2,9 @@
 """How far is each metric from the truth as rows grow? Every metric, every truth, from a hundred rows to a million.
 
 A cell is one truth and one number of rows: many samples, each measured by every metric that takes nothing but forecasts and
-outcomes. Kept are the values, the processor time they took, how often a metric's own test refuted calibration, and how often
-intervals held the population's value.
+outcomes; forecasts of a number by a mean and a deviation are measured by those that read them. Kept are the values, the
+processor time they took, how often a metric's own test refuted calibration, and how often intervals held the population's
+value.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Any
 
 from epimeter.card import Metric, catalogue
 from epimeter.errors import EpimeterError, UndefinedMetricError
+from epimeter.experiments import bias_numbers
 from epimeter.report import evaluate
 from epimeter.results import Result
-from epimeter.simulate import Truth, truth
+from epimeter.simulate import Truth, gaussian, truth
 from epimeter.views import View, view
 
 TRUTHS: dict[str, dict[str, Any]] = {
@@ -33,13 +35,19 @@ TRUTHS: dict[str, dict[str, Any]] = {
     "drift": {"name": "drift"},
     "4 classes": {"name": "temperature", "kind": "classes", "classes": 4},
     "100 classes": {"name": "temperature", "kind": "classes", "classes": 100},
+    "1,000 classes": {"name": "temperature", "kind": "classes", "classes": 1_000},
 }
+NUMBERS = {f"Gaussian {name}": name for name in ("calibrated", "over", "under", "shift")}
+"""Forecasts of a number."""
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 SETS = {100: 200, 1_000: 200, 10_000: 60, 100_000: 15, 1_000_000: 4}
+MEDIUM = {100: 100, 1_000: 100, 10_000: 20, 100_000: 5, 1_000_000: 1}
+"""Every size within half an hour of two cores."""
 SMALL = {100: 25, 1_000: 25}
 TINY = {100: 2}
 """For tests."""
-FAMILIES = ("point", "bin", "kernel", "curve", "cumulative", "selective")
+OF_PROBABILITIES = ("point", "bin", "kernel", "curve", "cumulative", "selective")
+FAMILIES = (*OF_PROBABILITIES, "distribution")
 LEFT_OUT = ("kernel_bandwidth", "kernel_curve", "loess_curve", "bcs")
 """Curves and rules for a parameter: no measures."""
 PATIENCE = 2.5
@@ -48,8 +56,10 @@ INTERVALS = (
     "ece", "ece_db", "drmsce", "mce", "lp_ce", "brier_score", "nll", "ecd", "esce", "eo_ratio", "ecce_mad", "ecce_r",
 )  # fmt: skip
 """Metrics whose intervals are counted: those that need no drawing."""
-MATRICES = {"4 classes": 10_000, "100 classes": 100}
+MATRICES = {"4 classes": 10_000, "100 classes": 100, "1,000 classes": 100}
 """Rows up to which classes are drawn: metrics of all classes take long."""
+FEWER = {"1,000 classes": 5}
+"""Of these there are so many times fewer samples: one takes as long as a hundred of one column."""
 MOST_ROWS = 10_000
 """Intervals are counted up to so many rows."""
 LEVEL = 0.95
@@ -59,9 +69,9 @@ ALPHA = 0.05
 def cells(seed: int, sets: dict[int, int]) -> dict[str, dict[str, Any]]:
     """Every truth at every number of rows, the small ones first."""
     return {
-        f"{name}/{n}": {"truth": name, "rows": n, "sets": count, "seed": seed}
+        f"{name}/{n}": {"truth": name, "rows": n, "sets": -(-count // FEWER.get(name, 1)), "seed": seed}
         for n, count in sorted(sets.items())
-        for name in TRUTHS
+        for name in (*TRUTHS, *NUMBERS)
         if n <= MATRICES.get(name, n)
     }
 
@@ -71,7 +81,7 @@ def measures() -> dict[str, Metric[Any]]:
     return {
         name: metric
         for name, metric in catalogue().items()
-        if metric.card.family in FAMILIES
+        if metric.card.family in OF_PROBABILITIES
         and metric.reads is not None
         and not metric.card.needs
         and not any(parameter.required for parameter in metric.parameters.values())
@@ -81,16 +91,14 @@ def measures() -> dict[str, Metric[Any]]:
 
 def measured(cell: dict[str, Any]) -> dict[str, Any]:
     """All samples of a cell."""
+    if cell["truth"] in NUMBERS:
+        return _measured_numbers(cell)
     law, n = truth(**TRUTHS[cell["truth"]]), cell["rows"]
     taken = {name: m for name, m in measures().items() if m.card.seconds(n) <= PATIENCE}
-    kept: dict[str, dict[str, Any]] = {
-        name: {"values": [], "seconds": 0.0, "refuted": 0, "tests": 0, "undefined": 0, "held": 0, "intervals": 0}
-        for name in taken
-    }
+    kept = _nothing_yet(taken)
     limits = {name: limit(law, name) for name in taken}
-    for number in range(cell["sets"]):
-        # A sample is known by study, size and number: every truth is measured on the same uniform numbers.
-        rows = law.sample(n, seed=cell["seed"] * 1_000_003 + n * 1_009 + number)
+    for seed in _seeds(cell):
+        rows = law.sample(n, seed=seed)
         given = view(rows.y_true, rows.y_prob, kind=law.kind)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ties, mostly: the card of a metric says what they do
@@ -99,6 +107,33 @@ def measured(cell: dict[str, Any]) -> dict[str, Any]:
             if n <= MOST_ROWS:
                 _note_intervals(kept, limits, rows)
     return {"n_rows": n, "true_error": law.calibration_error(), "limits": limits, "metrics": kept}
+
+
+def _measured_numbers(cell: dict[str, Any]) -> dict[str, Any]:
+    """All samples of a cell of forecasts of a number."""
+    law, n, taken = gaussian(NUMBERS[cell["truth"]]), cell["rows"], bias_numbers.measures()
+    kept = _nothing_yet(taken)
+    limits = {name: bias_numbers.limit(law, metric) for name, metric in taken.items()}
+    for seed in _seeds(cell):
+        rows = law.sample(n, seed=seed)
+        for name, metric in taken.items():
+            bias_numbers.noted(kept[name], metric, rows, ALPHA)
+            true = limits[name]
+            if n <= MOST_ROWS and true is not None:
+                bias_numbers.noted_interval(kept[name], metric, rows, true, LEVEL)
+    return {"n_rows": n, "true_error": bias_numbers.true_error(law), "limits": limits, "metrics": kept}
+
+
+def _seeds(cell: dict[str, Any]) -> list[int]:
+    """A sample is known by study, size and number: every truth is measured on the same uniform numbers."""
+    return [cell["seed"] * 1_000_003 + cell["rows"] * 1_009 + number for number in range(cell["sets"])]
+
+
+def _nothing_yet(taken: dict[str, Metric[Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"values": [], "seconds": 0.0, "refuted": 0, "tests": 0, "undefined": 0, "held": 0, "intervals": 0}
+        for name in taken
+    }
 
 
 def limit(law: Truth, name: str) -> float | None:
