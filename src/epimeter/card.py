@@ -101,18 +101,23 @@ class Card:
     """How the time grows with the rows, logarithms aside."""
     nanoseconds: float = 2_000.0
     """What a row takes, or a pair of rows where the cost is quadratic, on one ordinary core: measured, and rounded up."""
+    two_classes: float | None = None
+    """What a row of two classes takes, where only more classes need all pairs."""
 
-    def seconds(self, n_rows: int) -> float:
+    def seconds(self, n_rows: int, *, n_classes: int = 2) -> float:
         """About how long so many rows take."""
-        return 1e-9 * self.nanoseconds * float(n_rows) ** self._power
+        each, power = self._growth(n_classes)
+        return 1e-9 * each * float(n_rows) ** power
 
-    def rows_within(self, seconds: float) -> int:
+    def rows_within(self, seconds: float, *, n_classes: int = 2) -> int:
         """About how many rows can be had in a time."""
-        return int((1e9 * seconds / self.nanoseconds) ** (1 / self._power))
+        each, power = self._growth(n_classes)
+        return int((1e9 * seconds / each) ** (1 / power))
 
-    @property
-    def _power(self) -> int:
-        return 2 if self.cost == "quadratic" else 1
+    def _growth(self, n_classes: int) -> tuple[float, int]:
+        if self.two_classes is not None and n_classes <= 2:
+            return self.two_classes, 1
+        return self.nanoseconds, 2 if self.cost == "quadratic" else 1
 
 
 class Metric(Generic[R]):

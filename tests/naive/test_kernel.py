@@ -1,5 +1,6 @@
 """The kernel family against its definitions, written as plain loops."""
 
+import functools
 import itertools
 import math
 
@@ -339,6 +340,35 @@ def test_dkde_is_the_distance_from_the_neighbours_frequencies():
     y, p = binary(20, 3)
     twice = 2 * m.bkde(y, p, bandwidth=0.05, norm=1, debias=False)
     assert m.dkde(y, p, bandwidth=0.05) == pytest.approx(twice, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["even", "ends", "tails", "alone"])
+def test_sums_by_panels_are_the_sums_over_all_pairs(kind, monkeypatch):
+    """Many rows in linear time; rows that stand alone, ties and weights of any size included."""
+    from epimeter.metrics.kernel import beta, likelihood
+
+    rng = np.random.default_rng(7)
+    n = 1_300
+    p = {
+        "even": rng.random(n).round(4),
+        "ends": rng.beta(0.2, 0.05, n),
+        "tails": np.where(rng.random(n) < 0.5, 10 ** -rng.uniform(0, 14, n), 1 - 10 ** -rng.uniform(0, 14, n)),
+        "alone": np.concatenate([rng.random(n - 100) * 0.01, rng.random(98), [0.0, 1.0]]),
+    }[kind]
+    y, weight = (rng.random(n) < p).astype(int), rng.choice([0.3, 1, 2, 1000], n)
+    calls = [
+        functools.partial(metric, y, p, bandwidth=h, sample_weight=w, **more)
+        for h in (1e-5, 1e-3, 0.05, 1.0, 7.0)
+        for w in (None, weight)
+        for metric, more in ((m.bkde, {}), (m.bkde, {"debias": False, "norm": 1}), (m.dkde, {}))
+    ]
+    calls += [functools.partial(m.kernel_bandwidth, y, p, rule="loo", sample_weight=w) for w in (None, weight)]
+    for room in (beta, likelihood):
+        monkeypatch.setattr(room, "MANY", 500)
+    by_panels = [call() for call in calls]
+    for room in (beta, likelihood):
+        monkeypatch.setattr(room, "MANY", 10**9)
+    assert by_panels == pytest.approx([call() for call in calls], abs=1e-9)
 
 
 def test_too_few_rows_and_other_powers_are_refused():

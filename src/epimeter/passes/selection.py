@@ -45,6 +45,8 @@ OTHER_COLUMNS = {
 
 PATIENCE = 5_000
 """Rows above which a metric that needs all pairs is measured only when asked for by name."""
+LIGHT, LONG = 5_000, 5.0
+"""Nanoseconds a row up to which a metric is never left out, and seconds from which one that takes more is."""
 
 Names = tuple[str, ...] | str
 Entry = tuple[Metric[Any], Recipe, dict[str, Any]]
@@ -144,7 +146,10 @@ def _obstacle(metric: Metric[Any], columns: Columns, everything: bool) -> str | 
 
 
 def too_slow(metric: Metric[Any], n_rows: int) -> str | None:
-    """Why a metric that compares all pairs is left out where everything is measured."""
-    if metric.card.cost != "quadratic" or n_rows <= PATIENCE:
-        return None
-    return f"compares all pairs of rows; with more than {PATIENCE:,} rows it is measured only when asked by name"
+    """Why a metric that takes long on so many rows is left out where everything is measured."""
+    card = metric.card
+    if card.cost == "quadratic" and n_rows > PATIENCE:
+        return f"compares all pairs of rows; with more than {PATIENCE:,} rows it is measured only when asked by name"
+    if card.nanoseconds > LIGHT and card.cost == "linear" and card.seconds(n_rows) > LONG:
+        return f"takes about {card.seconds(n_rows):,.0f} s on so many rows; it is measured only when asked by name"
+    return None

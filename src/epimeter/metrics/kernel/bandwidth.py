@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import Above
-from epimeter.metrics.kernel.dirichlet import loo_width, pairs_of
+from epimeter.metrics.kernel.dirichlet import pairs_of
+from epimeter.metrics.kernel.likelihood import loo_width
 from epimeter.metrics.kernel.regression import left_out
 from epimeter.metrics.kernel.sums import Kernel, levels_of
 from epimeter.summaries import Ordered, OrderedRows, Rows

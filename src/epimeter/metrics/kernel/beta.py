@@ -13,7 +13,9 @@ from epimeter.card import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import Above, Between
 from epimeter.metrics.kernel.bandwidth import chosen
-from epimeter.metrics.kernel.dirichlet import constants, log_points, loo_width, pairs_of, row_blocks
+from epimeter.metrics.kernel.dirichlet import constants, log_points, pairs_of, row_blocks
+from epimeter.metrics.kernel.likelihood import loo_width
+from epimeter.metrics.kernel.panels import ENOUGH, MANY, Sums, beta_sums, on_a_line
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, OrderedRows, Rows
 from epimeter.summaries.rows import Levels
@@ -21,13 +23,13 @@ from epimeter.views import Multiclass
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Integers = NDArray[np.integer]
 
 
 @metric(
     title="Beta kernel density estimator of calibration error",
     family="kernel",
-    cost="quadratic",
-    nanoseconds=200,
+    nanoseconds=20_000,
     reads=Ordered(),
     range=(None, 1.0),
     ideal=0.0,
@@ -45,7 +47,8 @@ Indices = NDArray[np.intp]
     source="Popordanoska, Sayer and Blaschko 2022 NeurIPS (A consistent and differentiable Lp canonical calibration "
     "error estimator); Lane 2025 s5.2 eq 67-68 (completed)",
     pitfalls="A squared error by default, and slightly negative values occur when debias is true. Print gives T alone, "
-    "one of the three terms of the error. The authors' code counts both classes (twice debias=false).",
+    "one of the three terms of the error. The authors' code counts both classes (twice debias=false). From 1,000 distinct "
+    "confidences on the sums are carried by Chebyshev points: within 1e-9 of all pairs (seen: 1e-12), in linear time.",
     aliases=("ece-kde (binary)",),
 )
 def bkde(
@@ -78,17 +81,42 @@ def bkde(
     else:
         width = chosen(rows, bandwidth, "gaussian", "bkde")
     kernels, total = _Kernels(points, width), 0.0
+    sums = None
+    if len(points) > MANY:
+        sums = beta_sums(points, width, np.column_stack([levels.weight, levels.true]), squares=debias)
     for outcome, present in ((0.0, levels.weight - levels.true), (1.0, levels.true)):
-        some = np.flatnonzero(present > 0)
-        for block in row_blocks(len(some), len(levels.prob)):
-            at = some[block]
-            mean, pairs = _neighbours(levels, kernels, at, outcome, present[at])
+        left = np.flatnonzero(present > 0)
+
+        def error(at: Indices, mean: Floats, pairs: Floats) -> Floats:
             if debias:
-                error = pairs - 2 * levels.prob[at] * mean + levels.prob[at] ** 2
-            else:
-                error = np.abs(mean - levels.prob[at]) ** norm
-            total += float(np.sum(present[at] * error))
+                return pairs - 2 * levels.prob[at] * mean + levels.prob[at] ** 2
+            return np.abs(mean - levels.prob[at]) ** norm
+
+        if sums is not None:
+            at, mean, pairs, left = _taken_out(sums, kernels, left, outcome, present[left], debias)
+            total += float(np.sum(present[at] * error(at, mean, pairs)))
+        for block in row_blocks(len(left), len(levels.prob)):
+            at = left[block]
+            total += float(np.sum(present[at] * error(at, *_neighbours(levels, kernels, at, outcome, present[at]))))
     return total / n
+
+
+def _taken_out(
+    sums: Sums, kernels: _Kernels, at: Indices, outcome: float, present: Floats, debias: bool
+) -> tuple[Indices, Floats, Floats, Indices]:
+    """As `_neighbours`, from the sums over all rows, for the rows of which enough is left; then the others."""
+    unit = np.minimum(1.0, present)
+    own = np.exp(kernels.own(at) - sums.log_scale[at])
+    rest, rest_true = sums.first[at, 0] - own * unit, sums.first[at, 1] - own * outcome * unit
+    enough = rest > ENOUGH * own * unit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = rest_true / rest
+        pairs = mean**2
+        if debias:
+            lower = rest**2 - (sums.second[at, 0] - own**2 * unit)
+            pairs = (rest_true**2 - (sums.second[at, 1] - own**2 * outcome * unit)) / lower
+            enough &= lower > ENOUGH * rest**2
+    return at[enough], mean[enough], pairs[enough], at[~enough]
 
 
 def _neighbours(
@@ -142,12 +170,17 @@ class _Kernels:
         self.scaled = points.T / width
         self.fixed = constants(points, width)
 
+    def own(self, at: Indices) -> Floats:
+        """The logarithm of each kernel at its own place."""
+        return np.asarray((self.logs[at] * self.scaled[:, at].T).sum(axis=1) + self.fixed[at])
+
 
 @metric(
     title="Dirichlet kernel density estimator of canonical calibration error",
     family="kernel",
     cost="quadratic",
     nanoseconds=250,
+    two_classes=20_000,
     reads=Rows("classes"),
     range=(0.0, 2.0),
     ideal=0.0,
@@ -159,7 +192,8 @@ class _Kernels:
     source="Popordanoska, Sayer and Blaschko 2022 NeurIPS; Lane 2025 s5.2 eq 69-70",
     matrix="used whole (canonical calibration); a vector p is read as 1 - p, p",
     pitfalls="The L1 distance of two probability vectors reaches 2, not 1. With many classes few samples are near one "
-    "another and the estimate is dominated by single labels. Time grows with N^2 K.",
+    "another and the estimate is dominated by single labels. Time grows with N^2 K; with two classes that add up to 1 it "
+    "grows with N, and from 1,000 rows on the value is within 1e-9 of all pairs (seen: 1e-11).",
     aliases=("ece-kde",),
 )
 def dkde(
@@ -189,18 +223,39 @@ def dkde(
         width = float(bandwidth)
     else:
         raise InputError(f"bandwidth of dkde must be finite; got {bandwidth}", field="bandwidth")
+    if len(points) > MANY and on_a_line(points):
+        return _two_classes(points, true, weight, width, norm) / n
+    return _all_pairs(points, true, weight, np.arange(len(points)), width, norm) / n
+
+
+def _two_classes(points: Floats, true: Integers, weight: Floats, width: float, norm: float) -> float:
+    """The sum of the errors of points on a line; those that stand alone are compared with every other."""
+    order = np.argsort(points[:, 0], kind="stable")
+    points, true, weight = points[order], true[order], weight[order]
+    sums = beta_sums(points, width, np.column_stack([weight, weight * (true == 0)]))
+    own = np.minimum(1.0, weight) * np.exp(_Kernels(points, width).own(np.arange(len(points))) - sums.log_scale)
+    rest = sums.first[:, 0] - own
+    enough = rest > ENOUGH * own
+    frequency = (sums.first[enough, 1] - own[enough] * (true[enough] == 0)) / rest[enough]
+    error = np.abs(frequency - points[enough, 0]) ** norm + np.abs(1 - frequency - points[enough, 1]) ** norm
+    alone = np.flatnonzero(~enough)
+    return float(np.sum(weight[enough] * error)) + _all_pairs(points, true, weight, alone, width, norm)
+
+
+def _all_pairs(points: Floats, true: Integers, weight: Floats, at: Indices, width: float, norm: float) -> float:
+    """The sum of the errors of some rows, each compared with every other."""
     hot = np.zeros_like(points)
     hot[np.arange(len(points)), true] = 1.0
     logs, scaled, fixed = log_points(points), points.T / width, constants(points, width)
     with np.errstate(divide="ignore"):
         log_weight, log_rest = np.log(weight), np.log(weight - np.minimum(1.0, weight))
     total = 0.0
-    for rows in row_blocks(len(points), len(points)):
+    for block in row_blocks(len(at), len(points)):
+        rows = at[block]
         log_kernel = logs[rows] @ scaled + (fixed + log_weight)
-        line = np.arange(rows.stop - rows.start)
-        log_kernel[line, line + rows.start] += log_rest[rows] - log_weight[rows]
+        log_kernel[np.arange(len(rows)), rows] += log_rest[rows] - log_weight[rows]
         log_kernel -= log_kernel.max(axis=1, keepdims=True)
         kernel = np.exp(log_kernel, out=log_kernel)
         frequency = kernel @ hot / kernel.sum(axis=1, keepdims=True)
         total += float(np.sum(weight[rows, None] * np.abs(frequency - points[rows]) ** norm))
-    return total / n
+    return total

@@ -42,28 +42,3 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     step = max(32, BLOCK // n_columns)
     for start in range(0, n_rows, step):
         yield slice(start, min(n_rows, start + step))
-
-
-def loo_width(points: Floats, weight: Floats) -> float:
-    """The bandwidth of largest leave-one-out likelihood on the grid L; the first wins.
-
-    A row of weight w counts as w equal rows, of which one is left out.
-    """
-    grid = np.concatenate([np.logspace(-5, -1, 15), np.linspace(0.2, 1, 5)])
-    score = np.zeros(len(grid))
-    logs = log_points(points)
-    with np.errstate(divide="ignore"):
-        log_weight, log_rest = np.log(weight), np.log(weight - np.minimum(1.0, weight))
-    fixed = [constants(points, float(width)) + log_weight for width in grid]
-    for rows in row_blocks(len(points), len(points)):
-        product = logs[rows] @ points.T
-        own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
-        for number, width in enumerate(grid):
-            log_kernel = product / width
-            log_kernel += fixed[number]
-            log_kernel[own] += log_rest[rows] - log_weight[rows]
-            top = log_kernel.max(axis=1)
-            log_kernel -= top[:, None]
-            total = top + np.log(np.exp(log_kernel, out=log_kernel).sum(axis=1))
-            score[number] += np.sum(weight[rows] * total)
-    return float(grid[np.argmax(score)])
