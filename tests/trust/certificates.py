@@ -44,7 +44,7 @@ FOUND = Assessment(
     interval_method="basic bootstrap, 1,000 draws of the sorted records, seed 0",
     covered_bins=10,
 )
-OTHER_DATA = replace(FOUND, dataset_digest="epi-col-v1:sha-256:" + "77" * 32)
+OTHER_DATA = replace(FOUND, dataset_digest="epi-col-v1:sha-256:" + "77" * 32, sample_size=FOUND.sample_size + 1)
 """The same numbers from other data: the same data earn a system one certificate."""
 SUBJECT = Subject(
     organization="Acme Zürich", system_id="triage", system_version="4.2", domain="general", digests=("12" * 32,)

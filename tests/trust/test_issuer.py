@@ -257,8 +257,8 @@ def test_a_folder_whose_making_was_interrupted_is_finished_the_next_time(tmp_pat
 
 
 def other_data(number):
-    """The same numbers from other data: data that were certified earn no second certificate."""
-    return replace(FOUND, dataset_digest=f"epi-col-v1:sha-256:{number:064x}")
+    """The same scores from other data: data that were certified earn no second certificate."""
+    return replace(FOUND, dataset_digest=f"epi-col-v1:sha-256:{number:064x}", sample_size=FOUND.sample_size + number)
 
 
 SMALL_DISK = """

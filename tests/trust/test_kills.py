@@ -33,7 +33,10 @@ def issue_until_killed(folder, pipe, seed):
     with Registry(folder) as registry, os.fdopen(pipe, "wb", buffering=0) as out:
         signers = registry.signers(SECRET, AT)
         while True:
-            fresh = replace(FOUND, dataset_digest=f"epi-col-v1:sha-256:{chance.getrandbits(256):064x}")
+            number = chance.getrandbits(40)
+            fresh = replace(
+                FOUND, dataset_digest=f"epi-col-v1:sha-256:{number:064x}", sample_size=FOUND.sample_size + number
+            )
             outcome = registry.certify(fresh, SUBJECT, signers, AT)
             out.write(outcome.certificate + b"\n")
             if chance.random() < 0.1:

@@ -29,6 +29,7 @@ from epimeter.standards.stored import evaluation_of, held_against, with_obstacle
 from epimeter.store import Store, evaluations, jobs, journal, organizations, registry
 from epimeter.store.moments import month_of, new_id, now
 from epimeter.trust.names import similar_sentence
+from epimeter.trust.seen import figures_of
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,9 +213,10 @@ def _in_its_history(
             raise Problem("invalid", str(refusal), errors=[(f"/{refusal.field}", str(refusal))]) from None
     account = organizations.find(db, organization)
     assert account is not None
-    return with_obstacles(
-        made, *ledger.certified_on(account["name"], facts.model_id, made.columns_digest, *found.parts)
-    )
+    period, judgement = made.records["period"], made.judgement
+    figures = None if period is None or judgement is None else figures_of(judgement, period["start"], period["end"])
+    datasets = (made.columns_digest, *found.parts)
+    return with_obstacles(made, *ledger.certified_on(account["name"], facts.model_id, datasets, figures))
 
 
 def _baseline(db: Connection, organization: str, system_id: str) -> dict[str, Any] | None:

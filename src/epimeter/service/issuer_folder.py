@@ -7,7 +7,7 @@ import fcntl
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +30,7 @@ from epimeter.trust.log import Log
 from epimeter.trust.registration import RegisteredPlan, deviations
 from epimeter.trust.registry import Registry, Signers
 from epimeter.trust.renewal import renew
+from epimeter.trust.seen import Figures
 from epimeter.trust.standing import Reevaluation, Renewal
 from epimeter.trust.status_list import StatusList
 from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due, signing_key
@@ -286,10 +287,12 @@ class IssuerFolder:
             self._statuses = None  # the certificate before it is superseded
         return made.certificate
 
-    def certified_on(self, organization: str, system_id: str, *digests: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Obstacles and cautions of data that certificates rest on already, by their digests."""
+    def certified_on(
+        self, organization: str, system_id: str, datasets: Iterable[str], figures: Figures | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Obstacles and cautions of data that certificates rest on already, by their digests and numbers."""
         subject = {"organization": organization, "system_id": system_id}
-        return self.registry.certified_on(system_digest(subject), *digests)
+        return self.registry.certified_on(system_digest(subject), datasets, figures)
 
     def attest(self, data: bytes, key: PublicKey, by: str) -> int:
         """Enter an auditor's attestation; its place in the log."""

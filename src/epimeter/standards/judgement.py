@@ -117,6 +117,16 @@ def certified_before(digest: str, certificate: str) -> str:
     )
 
 
+def measured_before(certificate: str) -> str:
+    """The obstacle that a certificate of the system states the very numbers of these data: the same records, cut or ordered in
+    another way.
+    """
+    return (
+        f"a certificate needs data of its own; {certificate} of this system states the same numbers of as many records over "
+        "the same time. Evaluate newer data"
+    )
+
+
 def certified_elsewhere(digest: str, certificate: str) -> str:
     """The caution that another system's certificate rests on the same data."""
     return f"the same data set (…{digest[-12:]}) stands behind {certificate}, a certificate of another system"

@@ -199,6 +199,11 @@ class Assessment(Judgement):
     """Of sums: the digests that the data behind them have by themselves, part by part."""
 
     @property
+    def datasets(self) -> tuple[str, ...]:
+        """Every digest by which the data are known."""
+        return (self.dataset_digest, *self.parts)
+
+    @property
     def assurance(self) -> str:
         """`firm` where no interval straddles a limit."""
         return assured(self.ece_ci95, self.u_recall_ci95, self.ers_raw_ci95)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from epimeter.errors import LogError
-from epimeter.trust import standing
+from epimeter.trust import seen, standing
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.log import Log
 from epimeter.trust.names import name_of
@@ -51,7 +51,7 @@ def found_issuer(
         path.chmod(0o600)  # what the world may see of it is published
 
     def begin(connection: sqlite3.Connection, _: int) -> list[bytes]:
-        for statement in (*TABLES.split(";\n"), standing.TABLE, *standing.INDEXES):
+        for statement in (*TABLES.split(";\n"), standing.TABLE, *standing.INDEXES, *seen.TABLES):
             connection.execute(statement)
         connection.execute("INSERT INTO issuer VALUES (1, ?, ?)", (issuer, list_id))
         connection.execute("INSERT INTO status_lists VALUES (1, ?)", (sealed.to_json(),))

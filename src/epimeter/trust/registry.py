@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any
 
 from epimeter.errors import InputError, LogError, VerificationError
 from epimeter.standards.schedule import certificate_status
-from epimeter.trust import standing
+from epimeter.trust import seen, standing
 from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
 from epimeter.trust.checkpoint import verify_checkpoint
@@ -35,7 +35,7 @@ from epimeter.trust.founding import found_issuer
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import Signer
 from epimeter.trust.log import Log
-from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id
+from epimeter.trust.names import CERTIFICATE, REGISTRATION, look_alike, mixed_scripts, name_of, new_id, similar_sentence
 from epimeter.trust.registration import (
     RegisteredPlan,
     deviations,
@@ -44,7 +44,7 @@ from epimeter.trust.registration import (
     registration,
     sign_registration,
 )
-from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, certified_on, list_entry, newest_list, reading, spent
+from epimeter.trust.registry_rows import STATUS_LIFE, attempt_of, list_entry, newest_list, reading, spent
 from epimeter.trust.root import TrustRoot
 from epimeter.trust.shape import check_shape
 from epimeter.trust.standing import Event, Overdue, Standing
@@ -90,7 +90,7 @@ class Registry:
         self.issuer, self.list_id = (str(value) for value in rows[0])
         self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
         """The trust root where one of its log keys is compromised, else None; and the file that it was read from."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'standings_due'"):
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'certified_data'"):
             self.log.beside(_remember)
 
     @classmethod
@@ -153,7 +153,7 @@ class Registry:
         evaluation: str | None = None,
         evaluated_at: datetime | None = None,
         counted: int = 0,
-        similar: tuple[int, int] = (0, 0),
+        similar: tuple[int, int] | None = None,
     ) -> Outcome:
         """Log the evaluation as an attempt and, if it allows one, issue the certificate; all in one transaction.
 
@@ -162,7 +162,7 @@ class Registry:
         counted from. Where evaluations are counted as they are accepted, before anything comes of them, `counted` is their
         number; the certificate never states less. The log numbers results as they come, so that one that comes later
         than its acceptance has a number too, and no number is more than were accepted. `similar` counts further systems of the
-        organisation with similar names, and their evaluations.
+        organisation with similar names, and their evaluations; by default those that this issuer was asked about.
         """
         identity = new_id(CERTIFICATE, at.year)
         check_shape(subject.to_json(), SUBJECT, "subject")
@@ -174,11 +174,17 @@ class Registry:
             obstacles += deviations(promise[1], subject.to_json(), *facts)
         public: dict[str, Any] = {} if promise is None else {"registration": promise[0]}
         attempts: list[int] = []
+        figures = seen.figures_of(found, *map(to_moment, found.period))
 
         def issue(connection: sqlite3.Connection, size: int) -> list[bytes]:
-            before_issue = certified_on(connection, system, found.dataset_digest, *found.parts)
+            before_issue = seen.certified_on(connection, system, found.datasets, figures)
             obstacles.extend(before_issue[0])
             cautions.extend(before_issue[1])
+            seen.keep_system(connection, subject.to_json())
+            alike = similar
+            if alike is None:
+                alike = seen.similar(connection, subject.to_json())
+                cautions.extend(filter(None, [similar_sentence(*alike)]))
             if promise is not None and (before := spent(connection, system, promise[0])) is not None:
                 obstacles.append(f"the registration was for one evaluation; attempt {before} has used it")
             # An evaluation that was weighed before has been counted; whoever certifies it does not try again.
@@ -218,7 +224,7 @@ class Registry:
                 status_list=self.list_id,
                 status_index=free_index(taken, LEAST_LENGTH),
                 attempt=attempt,
-                similar=similar,
+                similar=alike,
                 supersedes=None if old is None else old[0],
                 conducted_by=conducted_by,
                 report_digest=None if report is None else f"sha-256:{hashlib.sha256(report).hexdigest()}",
@@ -261,6 +267,7 @@ class Registry:
                     canonical_json(document),
                 ),
             )
+            seen.keep_data(connection, identity, found.datasets)
             return entries
 
         event = {"type": "evaluation.result", "id": identity, "time": to_moment(at), "system": system}
@@ -274,10 +281,12 @@ class Registry:
         self.write_status()
         return Outcome(id=identity, attempt=attempts[0], certificate=data, notes=notes)
 
-    def certified_on(self, system: str, *datasets: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What stands against a certificate of a system on a data set, by its digests: obstacles, and cautions."""
+    def certified_on(
+        self, system: str, datasets: Iterable[str], figures: seen.Figures | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What stands against a certificate of a system on data, by their digests and numbers: obstacles, and cautions."""
         with reading(self.folder / "log.db") as connection:
-            return certified_on(connection, system, *datasets)
+            return seen.certified_on(connection, system, datasets, figures)
 
     def issued_from(self, evaluation: str) -> bytes | None:
         """The certificate that was issued from an evaluation, by the evaluation's id."""
@@ -523,3 +532,4 @@ def _remember(connection: sqlite3.Connection) -> None:
             standing.keep(connection, event)
     for index in standing.INDEXES:
         connection.execute(index)
+    seen.from_certificates(connection)

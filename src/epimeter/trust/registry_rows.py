@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from epimeter.errors import LogError
-from epimeter.standards.judgement import certified_before, certified_elsewhere
 from epimeter.trust.canonical import load_canonical, to_moment
 from epimeter.trust.entries import log_entry, read_entry
 from epimeter.trust.envelope import Envelope
@@ -47,25 +45,6 @@ def attempt_of(connection: sqlite3.Connection, system: str, evaluation: str) -> 
         (system,),
     )
     return next((int(number) for number, entry in rows if read_entry(entry)["id"] == evaluation), None)
-
-
-def certified_on(
-    connection: sqlite3.Connection, system: str, *datasets: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands against another certificate on a data set: an obstacle where the system has one that was not revoked, a
-    caution where another system has. Sums have a digest of their own besides those of the parts they were made of.
-    """
-    rows = connection.execute(
-        "SELECT id, system, status_index, dataset FROM standings JOIN certificates ON id = certificate "
-        "WHERE cause = 'issued' AND dataset IN (SELECT value FROM json_each(?)) ORDER BY number DESC",
-        (json.dumps(datasets),),
-    ).fetchall()
-    if not rows:
-        return (), ()
-    statuses = newest_list(connection)
-    own = [(data, id) for id, whose, index, data in rows if whose == system and statuses.status(index) != "REVOKED"]
-    others = [(data, id) for id, whose, _, data in rows if whose != system]
-    return tuple(certified_before(*one) for one in own[:1]), tuple(certified_elsewhere(*one) for one in others[:1])
 
 
 def newest_list(connection: sqlite3.Connection) -> StatusList:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from epimeter.trust import standing
+from epimeter.trust import seen, standing
 from epimeter.trust.canonical import load_canonical, to_moment
 from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.registry import Registry, Signers
@@ -24,10 +24,12 @@ def renew(registry: Registry, new: Reevaluation, signers: Signers, at: datetime,
     counted
         Whether the log has the evaluation as an attempt already; else it is entered as one.
     """
-    system = system_digest({"organization": new.organization, "system_id": new.system_id})
+    named = {"organization": new.organization, "system_id": new.system_id}
+    system = system_digest(named)
     outcomes: list[Renewal] = []
 
     def weigh(connection: sqlite3.Connection, size: int) -> list[bytes]:
+        seen.keep_system(connection, named)
         entries = [] if counted else [_attempt(connection, size, system, new)]
         row = connection.execute(
             "SELECT id, status_index, level, document FROM certificates WHERE system = ? ORDER BY log_index DESC LIMIT 1",
