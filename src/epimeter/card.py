@@ -292,16 +292,21 @@ class Metric(Generic[R]):
     def answer(self, recipe: Recipe, finished: Any, n_rows: int, choices: Mapping[str, Any]) -> R:
         """The value, with what influenced it: parameters, rows, bins."""
         value = self.compute(finished, **choices)
-        parameters = self._defaults.copy()
-        if recipe is not self.reads:
-            parameters |= recipe.choices()
-        if choices:
-            parameters |= choices
+        parameters = self.chosen(recipe, choices)
         if isinstance(value, float):
             return Number(value, self.name, parameters, n_rows, finished)  # type: ignore[return-value]
         if isinstance(value, Result):
             value.attach(self.name, parameters, n_rows, bin_table(finished))
         return value
+
+    def chosen(self, recipe: Recipe, choices: Mapping[str, Any]) -> dict[str, Any]:
+        """Every parameter with its value, defaults included, where these were chosen."""
+        parameters = self._defaults.copy()
+        if recipe is not self.reads:
+            parameters |= recipe.choices()
+        if choices:
+            parameters |= choices
+        return parameters
 
     def _columns(self, columns: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, Any]:
         if len(columns) == 2 and not choices:

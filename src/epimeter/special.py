@@ -24,7 +24,8 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     home = _functions()
-    return getattr(home if hasattr(home, name) else importlib.import_module(PACKAGE), name)
+    found = globals()[name] = getattr(home if hasattr(home, name) else importlib.import_module(PACKAGE), name)
+    return found
 
 
 @cache

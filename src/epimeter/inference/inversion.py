@@ -22,28 +22,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+ALL = slice(None)
 GRID = 256
 """Candidates between which the ends are interpolated."""
 PATHS, STEPS = 4000, 128
 """Random walks, and the steps of each, that stand for the noise of a cumulative error."""
+DOUBLINGS = 60
+"""How often the largest candidate is doubled before it is taken as it is."""
 OVERSHOOT = 0.5826
 """How far, in units of one step, a Brownian path rises above its own grid on average: -zeta(1/2)/sqrt(2 pi)."""
 
 
-def ends(level: float, below: Callable[[Floats], tuple[Floats, Floats]], widest: float) -> tuple[float, float]:
-    """Low and high end from `below(theta)`.
+def ends(level: float, theta: Floats, seen: Floats, raised: Floats) -> tuple[float, float]:
+    """Low and high end from two chances for each theta, which fall as it grows.
 
-    It gives two chances for each theta: of a size up to the one seen, and of a size up to the larger of the one seen
-    and the median under no error. Both fall as theta grows.
+    They are the chances of a size up to the one seen, and of a size up to the larger of the one seen and the median under
+    no error.
     """
     alpha = 1 - level
-    top = widest
-    for _ in range(60):
-        if below(np.array([top]))[1][0] < alpha / 4:
-            break
-        top *= 2
-    theta = np.linspace(0.0, top, GRID)
-    seen, raised = below(theta)
     middle, one_sided, two_sided = (_crossing(theta, seen, q) for q in (0.5, 1 - alpha, 1 - alpha / 2))
     low = max(0.0, two_sided, min(one_sided, middle / 2))
     return low, _crossing(theta, raised, alpha / 2)
@@ -96,15 +92,15 @@ class BinnedError:
 
     def below(self, theta: Floats, at: float | Floats) -> Floats:
         """Chance of a size up to `at` when the true one is theta; several of either."""
-        return self._below(theta)(at)
+        return self._below(theta)(at, ALL)
 
-    def _below(self, theta: Floats) -> Callable[[float | Floats], Floats]:
-        """The same as a function of `at`."""
+    def _below(self, theta: Floats) -> Callable[[float | Floats, slice], Floats]:
+        """The same as a function of `at` and of which thetas."""
         drift = theta[:, None] * self.shape
         if math.isinf(self.norm):
-            return lambda at: _largest_below(drift, self.spread, at)
+            return lambda at, some: _largest_below(drift[some], self.spread, at)
         law = _sum_law(self.share, drift, self.spread, self.rows, self.norm, self.together)
-        return lambda at: _sum_below(*law, at**self.norm)
+        return lambda at, some: _sum_below(*(part[some] for part in law), at**self.norm)
 
     def quantile(self, theta: float, level: float) -> float:
         """The size that is not exceeded with this chance when the true one is theta."""
@@ -113,25 +109,27 @@ class BinnedError:
         for _ in range(4):  # cut into 64, four times
             width /= 64
             inner = np.asarray(low + width * np.arange(1.0, 64.0), np.float64)
-            low += width * int(np.count_nonzero(below(inner) < level))
+            low += width * int(np.count_nonzero(below(inner, ALL) < level))
         return low + width / 2
-
-    def _above_median(self) -> bool:
-        """Whether the size seen is above the median under no error by more than that is searched to: most sizes are."""
-        least = self.seen - 8 * float(_size(self.share, self.spread, self.norm)) / 64**4
-        return least > 0 and bool(self.below(np.zeros(1), least)[0] >= 0.5)
 
     def ends(self, level: float) -> tuple[float, float]:
         """The interval of its size."""
-        raised = self.seen if self._above_median() else max(self.seen, self.quantile(0.0, 0.5))
-        widest = self.seen + 4 * float(_size(self.share, self.spread, self.norm))
-
-        def chances(theta: Floats) -> tuple[Floats, Floats]:
+        noise = float(_size(self.share, self.spread, self.norm))
+        top, at = self.seen + 4 * noise, None
+        for _ in range(DOUBLINGS + 1):
+            theta = np.linspace(0.0, top, GRID)
             below = self._below(theta)
-            seen = below(self.seen)
-            return seen, seen if raised == self.seen else below(raised)
-
-        return ends(level, chances, widest)
+            if at is None:
+                # Most sizes are above the median under no error by more than that is searched to.
+                least = self.seen - 8 * noise / 64**4
+                above = least > 0 and bool(below(least, slice(1))[0] >= 0.5)
+                at = self.seen if above else max(self.seen, self.quantile(0.0, 0.5))
+            seen = below(self.seen, ALL)
+            raised = seen if at == self.seen else below(at, ALL)
+            if raised[-1] < (1 - level) / 4:
+                break
+            top *= 2
+        return ends(level, theta, seen, raised)
 
 
 def _size(share: Floats, gap: Floats, norm: float) -> Floats:
@@ -260,7 +258,13 @@ class WalkError:
             seen, above = ([float((sizes <= at).mean()) for sizes in drawn] for at in (self.seen, raised))
             return np.interp(theta, few, seen), np.interp(theta, few, above)
 
-        return ends(level, chances, self.seen + 2 * self.sigma)
+        top = self.seen + 2 * self.sigma
+        for _ in range(DOUBLINGS):
+            if chances(np.array([top]))[1][0] < (1 - level) / 4:
+                break
+            top *= 2
+        theta = np.linspace(0.0, top, GRID)
+        return ends(level, theta, *chances(theta))
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,6 +88,7 @@ def design_of(view: View | Forecast, groups: Any) -> SamplingDesign:
     return SamplingDesign(view.weight, number, view.n_rows)
 
 
+@lru_cache(maxsize=256)
 def student(units: int, level: float) -> float:
     """Quantile of Student's law for so many units."""
     from epimeter.special import stdtrit

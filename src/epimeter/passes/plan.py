@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 from epimeter.card import Metric, find
@@ -90,6 +91,20 @@ class Plan:
     ) -> Plan:
         """Settle names and parameters; what cannot be measured on such columns is refused here."""
         names = headlines(kind, weighted) if metrics is None else metrics if metrics == "all" else listed(metrics)
+        if not choices and names != "all":
+            return _usual(names, tuple(map(find, names)), kind, weighted, tuple(facts.items()))
+        return cls._settled(names, choices, kind, weighted, n_rows, facts)
+
+    @classmethod
+    def _settled(
+        cls,
+        names: Names,
+        choices: Mapping[str, Any],
+        kind: Kind,
+        weighted: bool,
+        n_rows: int | None,
+        facts: Mapping[str, Any],
+    ) -> Plan:
         entries, left_out = selected(names, choices, Columns(kind, weighted, tuple(facts.get("extra", ())), n_rows))
         for name, least in (("row_limit", 0), ("sample", 1)):
             value = facts.get(name)
@@ -110,7 +125,7 @@ class Plan:
         """Whether there is one probability a class."""
         return self.kind == "classes"
 
-    @property
+    @cached_property
     def streaming(self) -> tuple[Recipe, ...]:
         """The recipes that every row goes through."""
         streaming = [entry for entry in self.entries if entry[1].streams]
@@ -118,7 +133,7 @@ class Plan:
         moments = moment_recipes(streaming) if self.moments else []
         return tuple(dict.fromkeys([*wanted, *moments, *([Cells()] if self.wants_cells else [])]))
 
-    @property
+    @cached_property
     def verdict_recipes(self) -> tuple[Recipe, ...]:
         """What the verdict is made of; nothing where there is none."""
         if not self.judged or self.weighted:
@@ -166,6 +181,17 @@ class Plan:
 
     def __reduce__(self) -> Any:
         return _again, (self.facts(),)
+
+
+@lru_cache(maxsize=64)
+def _usual(
+    names: tuple[str, ...], metrics: tuple[Metric[Any], ...], kind: Kind, weighted: bool, facts: tuple[tuple[str, Any], ...]
+) -> Plan:
+    """The plan of metrics without chosen parameters, settled once: for few rows that would take longer than they do.
+
+    `metrics` are those of the names, so that a name that means another metric by now gets a plan of its own.
+    """
+    return Plan._settled(names, {}, kind, weighted, None, dict(facts))
 
 
 def _again(facts: dict[str, Any]) -> Plan:

@@ -169,7 +169,9 @@ def _verdict(
     if not plan.verdict_recipes:
         return None
     if rows is None or design.group is None or design.units == design.n_rows:
-        return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values_of(finished))
+        usual = {metric.name for metric, recipe, rest in plan.entries if recipe == metric.reads and not rest}
+        stated = {line.metric: line for line in lines if line.exact and line.metric in usual}
+        return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values_of(finished, stated))
     event = rows.event
     gap = np.asarray(event.prob - event.true, np.float64)
     spread = design.deviation(gap - np.average(gap, weights=design.weight))

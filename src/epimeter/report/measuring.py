@@ -97,7 +97,7 @@ def approximated(
 
 def _facts(metric: Metric[Any], recipe: Recipe, n_rows: int, choices: Mapping[str, Any]) -> dict[str, Any]:
     """What stands beside a value, whatever it is."""
-    parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(choices)
+    parameters = metric.chosen(recipe, choices)
     return {
         "metric": metric.name,
         "title": metric.card.title,
@@ -107,21 +107,22 @@ def _facts(metric: Metric[Any], recipe: Recipe, n_rows: int, choices: Mapping[st
     }
 
 
+EDGES = {
+    "width": "bins [a, b), the last closed; ",
+    "mass": "equal counts, equal confidences together; ",
+    "area": "equal area, ties never cut; ",
+}
+MEANING = {
+    "event": "one number a row as it stands, a matrix by its top label",
+    "answer": "read as answers: events and classes by their top label",
+    "classes": "every class against the rest",
+    "given": "full class probabilities",
+}
+
+
 def convention(recipe: Recipe) -> str:
     """What the number depends on besides the data, in words: printed beside every value."""
-    cut = recipe.choices().get("binning")
-    edges = {
-        "width": "bins [a, b), the last closed",
-        "mass": "equal counts, equal confidences together",
-        "area": "equal area, ties never cut",
-    }.get(str(cut), "")
-    meaning = {
-        "event": "one number a row as it stands, a matrix by its top label",
-        "answer": "read as answers: events and classes by their top label",
-        "classes": "every class against the rest",
-        "given": "full class probabilities",
-    }[recipe.reading]
-    return "; ".join(part for part in (edges, meaning) if part)
+    return EDGES.get(str(recipe.choices().get("binning")), "") + MEANING[recipe.reading]
 
 
 def _on_sample(entry: Entry, ledger: Ledger, totals: SliceTotals) -> Measurement | str:

@@ -22,7 +22,7 @@ from epimeter.summaries.fine import Fine
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
-from epimeter.summaries.row_totals import fine_pairs, summary_of
+from epimeter.summaries.row_totals import summary_of
 from epimeter.summaries.rows import KeptRows
 from epimeter.views import Binary, Multiclass, Reading, View, refuse_extreme
 
@@ -61,7 +61,7 @@ class BinTotals:
         }
         return type(self)(**sums, edges=self.edges)
 
-    @property
+    @cached_property
     def filled(self) -> NDArray[np.bool_]:
         return self.size > 0
 
@@ -82,7 +82,7 @@ class BinTotals:
         """p_b = n_b / N."""
         return self.size / self.n[..., None]
 
-    @property
+    @cached_property
     def confidence(self) -> Floats:
         """Mean confidence of each bin."""
         return self._mean(self.prob)
@@ -92,7 +92,7 @@ class BinTotals:
         """1 minus the mean confidence of each bin, from the exact difference of the sums."""
         return self._mean(self.weight - self.prob)  # type: ignore[operator]
 
-    @property
+    @cached_property
     def frequency(self) -> Floats:
         """Mean outcome of each bin."""
         return self._mean(self.true)
@@ -253,9 +253,9 @@ class MomentBins(Bins):
 
     def from_table(self, table: Integers) -> MomentTotals:
         count, true = table[:, 0].copy(), Fixed.of_counts(table[:, 1].copy())
-        sums = {name: fine_pairs(table, 4 * place + 2) for place, name in enumerate(MOMENTS, start=1)}
-        edges = _width_edges(self.bins)
-        return MomentTotals(count, Fixed.of_counts(count), true, fine_pairs(table, 2), edges, **sums)
+        prob, *moments = fine.of_tables([table[:, first : first + 4] for first in range(2, table.shape[1], 4)])
+        sums = dict(zip(MOMENTS, moments, strict=True))
+        return MomentTotals(count, Fixed.of_counts(count), true, prob, _width_edges(self.bins), **sums)
 
     def _totals(self, view: View) -> MomentTotals:
         assert isinstance(view, Binary)

@@ -8,6 +8,7 @@ which every double is a whole number. Nothing but integers are added, so the ord
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -91,6 +92,23 @@ class Fine:
             found.append(here)
             left = (left - here) >> _SLOT
         return found
+
+
+def of_tables(tables: Sequence[NDArray[np.int64]]) -> list[Fine]:
+    """Totals from tables of the core, whose rows hold units and steps, then those of what these leave.
+
+    Their doubles are made together: a report reads a dozen small ones, and each call costs more than it adds up.
+    """
+    whole = np.ascontiguousarray(np.concatenate(tables).T)
+    high, low = fine_pairs(*whole)
+    made, start = [], 0
+    for table in tables:
+        some = slice(start, start := start + len(table))
+        units, steps, rest_units, rest_steps = whole[:, some]
+        total = Fine(Fixed(units, steps), Fixed(rest_units, rest_steps))
+        total.__dict__["_pair"] = high[some], low[some]
+        made.append(total)
+    return made
 
 
 def of_fixed(total: Fixed) -> Fine:

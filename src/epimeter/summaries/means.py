@@ -126,9 +126,10 @@ class MeanOf(Recipe):
             return None
         return Loop("scores", columns=columns)
 
-    def from_columns(self, columns: list[tuple[Fixed, Fixed]], n_rows: int) -> Mean:
-        """The summary from the sums of its columns, each with what its steps leave."""
-        return Mean(Fixed.of_counts(np.asarray(n_rows)), columns[0][0], 0, 0, 0, n_rows, 2)
+    def from_columns(self, columns: NDArray[np.int64], n_rows: int) -> Mean:
+        """The summary from the sums of its columns: units and steps, then those of what the steps leave."""
+        total = Fixed(columns[0, 0, ...], columns[0, 1, ...])
+        return Mean(Fixed.of_counts(np.asarray(n_rows)), total, 0, 0, 0, n_rows, 2)
 
     def summarise(self, view: View) -> Mean:
         return self.summarise_beside(view, RowScores())

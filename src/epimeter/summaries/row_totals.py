@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,8 @@ from epimeter.core.row_loops import Rows
 from epimeter.core.threads import shared
 from epimeter.errors import UnsoundRowsError
 from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
-from epimeter.summaries.fine import Fine
-from epimeter.summaries.fixed import ONE, STEPS, Fixed
-from epimeter.summaries.recipe import Recipe
+from epimeter.summaries.fixed import ONE, STEPS
+from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.unusual_rows import UnusualRows
 from epimeter.views import Binary
 
@@ -79,37 +78,68 @@ MOST_CELL_ROWS = 1 << 34
 """Rows after which the sums of the cells are moved to wider integers: 28 bits a row."""
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Which tables the recipes of a pass need.
+
+    Attributes
+    ----------
+    recipes, scores
+        Those that have a loop, with it; of these the ones that add up columns.
+    near_ends
+        Whether squares of rows next to certainty are asked for to their last digits.
+    tables, bins, moments, cells
+        Tables by name with the shape for one slice; numbers of bins, without and with moments; whether there are cells.
+    """
+
+    recipes: tuple[tuple[Recipe, Loop], ...]
+    scores: tuple[Any, ...]
+    near_ends: bool
+    tables: tuple[tuple[str, tuple[int, ...]], ...]
+    bins: tuple[int, ...]
+    moments: tuple[int, ...]
+    cells: bool
+
+
+@lru_cache(maxsize=256)
+def _layout(recipes: tuple[Recipe, ...]) -> Layout:
+    looped = tuple((recipe, loop) for recipe in recipes if (loop := recipe.loop) is not None)
+    loops = [loop for _, loop in looped]
+    scores = [(recipe, loop) for recipe, loop in looped if loop.kind in ("scores", "powers")]
+    names = {name for _, loop in scores for name in loop.columns}
+    tables: list[tuple[str, tuple[int, ...]]] = [("rows", (3,)), ("counts", (5,)), ("certain", (4,))]
+    if names & {*PLAIN, *COUNTS}:
+        tables.append(("plain", (4, 4)))
+    if names & {*LOGARITHMIC}:
+        tables.append(("logs", (4, 4)))
+    if any(loop.kind == "powers" for loop in loops):
+        tables.append(("powers", (15, 4)))
+    return Layout(
+        looped,
+        tuple(recipe for recipe, _ in scores),
+        any(loop.fine and "square" in loop.columns for _, loop in scores),
+        tuple(tables),
+        tuple(sorted({loop.bins for loop in loops if loop.kind == "bins"})),
+        tuple(sorted({loop.bins for loop in loops if loop.kind == "moments"})),
+        any(loop.kind == "cells" for loop in loops),
+    )
+
+
 class RowTotals:
     """Totals by slice of all recipes that have a loop; slices are numbered from 0."""
 
     def __init__(self, recipes: Iterable[Recipe]) -> None:
-        self.recipes = {recipe: recipe.loop for recipe in recipes if recipe.loop is not None}
-        self.scores = [recipe for recipe, loop in self.recipes.items() if loop.kind in ("scores", "powers")]
-        names = {name for recipe in self.scores for name in self.recipes[recipe].columns}
-        fine = {name for recipe in self.scores if self.recipes[recipe].fine for name in self.recipes[recipe].columns}
-        sizes = {
-            kind: {loop.bins for loop in self.recipes.values() if loop.kind == kind} for kind in ("bins", "moments")
-        }
+        layout = _layout(tuple(recipes))
+        self.recipes, self.scores, self.near_ends = dict(layout.recipes), layout.scores, layout.near_ends
         self.n_slots = 0
-        self.near_ends = "square" in fine
-        self.tables: dict[str, NDArray[Any]] = {
-            "rows": np.zeros((0, 3), np.int64),
-            "counts": np.zeros((0, 5), np.int64),
-            "certain": np.zeros((0, 4), np.int64),
-        }
-        if names & {*PLAIN, *COUNTS}:
-            self.tables["plain"] = np.zeros((0, 4, 4), np.int64)
-        if names & {*LOGARITHMIC}:
-            self.tables["logs"] = np.zeros((0, 4, 4), np.int64)
-        if any(loop.kind == "powers" for loop in self.recipes.values()):
-            self.tables["powers"] = np.zeros((0, 15, 4), np.int64)
-        self.bins = {bins: np.zeros((0, bins, 4), np.int64) for bins in sorted(sizes["bins"])}
-        self.moments = {bins: np.zeros((0, bins, 30), np.int64) for bins in sorted(sizes["moments"])}
+        self.tables: dict[str, NDArray[Any]] = {name: np.zeros((0, *size), np.int64) for name, size in layout.tables}
+        self.bins = {bins: np.zeros((0, bins, 4), np.int64) for bins in layout.bins}
+        self.moments = {bins: np.zeros((0, bins, 30), np.int64) for bins in layout.moments}
         self.ends = np.zeros((0, 2))
-        self.cells: CellLoop | None = None
-        if any(loop.kind == "cells" for loop in self.recipes.values()):
-            self.cells = CellLoop()
+        self.cells: CellLoop | None = CellLoop() if layout.cells else None
         self.unusual: list[UnusualRows] = []
+        self._read: dict[tuple[str, int, int], Any] = {}
+        """Summaries of bins that were read off the tables: recipes with one loop share them."""
         self._struct: Any = None
         self._kept: list[Any] = []
 
@@ -156,6 +186,7 @@ class RowTotals:
 
         False when a row is not sound: then no total is right.
         """
+        self._read.clear()
         rows = Rows(true, prob)
         bounds, homes = read(start), read(slot)
         room = len(prob) if self.scores else 0
@@ -188,6 +219,7 @@ class RowTotals:
 
     def absorb(self, other: RowTotals, numbers: Integers) -> None:
         """Add the totals of another; its slice k is the slice `numbers[k]` here."""
+        self._read.clear()
         for name, table in self.tables.items():
             _add(table, other.tables[name], numbers, 0 if name in ("plain", "logs", "powers") else None)
         for tables, others in ((self.bins, other.bins), (self.moments, other.moments)):
@@ -214,20 +246,21 @@ class RowTotals:
             return self.cells.summary(number)
         if loop.kind in ("scores", "powers"):
             return self._scores(recipe, number)
-        return recipe.from_table((self.bins if loop.kind == "bins" else self.moments)[loop.bins][number])
+        key = loop.kind, loop.bins, number
+        if key not in self._read:
+            tables = self.bins if loop.kind == "bins" else self.moments
+            self._read[key] = recipe.from_table(tables[loop.bins][number])
+        return self._read[key]
 
-    def _column(self, name: str, number: int) -> tuple[Fixed, Fixed]:
-        """One column: its sum in steps of 2^-44 and what they leave."""
+    def _column(self, name: str, number: int) -> list[int]:
+        """The sum of one column: units and steps of 2^-44, then those of what the steps leave."""
         if name in COUNTS:
             outcomes, said, wrong, hits, _ = self.tables["counts"][number].tolist()
-            double = dict(zip(COUNTS, (2 * outcomes, 2 * said, 2 * wrong, hits, 0), strict=True))[name]
-            half = np.asarray((double % 2) << (STEPS - 1), np.int64)
-            return Fixed(np.asarray(double // 2, np.int64), half), Fixed.zeros(())
+            double = (2 * outcomes, 2 * said, 2 * wrong, hits, 0)[COUNTS.index(name)]
+            return [double // 2, (double % 2) << (STEPS - 1), 0, 0]
         kind, names = ("plain", PLAIN) if name in PLAIN else ("logs", LOGARITHMIC)
-        units, steps, rest_units, rest_steps = (
-            np.asarray(x, np.int64) for x in self.tables[kind][number, names.index(name)]
-        )
-        return Fixed(units, steps), Fixed(rest_units, rest_steps)
+        found: list[int] = self.tables[kind][number, names.index(name)].tolist()
+        return found
 
     def _scores(self, recipe: Any, number: int) -> Any:
         names = self.recipes[recipe].columns
@@ -235,7 +268,7 @@ class RowTotals:
         n_rows = int(self.tables["rows"][number, 2 if logarithmic else 1])
         parts = []
         if n_rows:
-            columns = [self._column(name, number) for name in names]
+            columns = np.array([self._column(name, number) for name in names], np.int64)
             if self.recipes[recipe].kind == "scores":
                 parts = [recipe.from_columns(columns, n_rows)]
             else:
@@ -249,31 +282,21 @@ class RowTotals:
         parts += self.unusual[number].summaries(recipe)
         return reduce(lambda left, right: left.merge(right), parts)
 
-    def _products(
-        self, names: tuple[str, ...], number: int, columns: list[tuple[Fixed, Fixed]]
-    ) -> tuple[list[tuple[Fixed, Fixed]], list[tuple[Fixed, Fixed]] | None]:
+    def _products(self, names: tuple[str, ...], number: int, columns: Integers) -> tuple[Integers, Integers | None]:
         """Sums of the products of two and of three columns."""
         if names == ("halves",):  # a score of 0, 1/2 or 1
             _, _, _, hits, half = self.tables["counts"][number].tolist()
             whole = (hits - half) // 2
-            return [_eighths(8 * whole + 2 * half)], [_eighths(8 * whole + half)]
+            return _eighths(8 * whole + 2 * half), _eighths(8 * whole + half)
+        powers = self.tables["powers"][number]
         if names == ("prob", "true", "said"):
             # The outcome and "p > 0" are 0 or 1: their products with themselves, with each other and with p are known sums.
-            certain = int(self.tables["certain"][number, 1])  # said 0, and came
-            both = columns[1][0] - Fixed.of_counts(np.asarray(certain)), Fixed.zeros(())
-            squares, came = self._power(13, number), self._power(14, number)
-            return [squares, came, columns[0], columns[1], both, columns[2]], None
+            both = columns[1].copy()
+            both[0] -= self.tables["certain"][number, 1]  # said 0, and came
+            return np.stack([powers[13], powers[14], columns[0], columns[1], both, columns[2]]), None
         places = POWERS[names]
         assert places.second is not None and places.third is not None
-        return [self._power(place, number) for place in places.second], [
-            self._power(place, number) for place in places.third
-        ]
-
-    def _power(self, place: int, number: int) -> tuple[Fixed, Fixed]:
-        if place == NOTHING:
-            return Fixed.zeros(()), Fixed.zeros(())
-        units, steps, rest_units, rest_steps = (np.asarray(x, np.int64) for x in self.tables["powers"][number, place])
-        return Fixed(units, steps), Fixed(rest_units, rest_steps)
+        return _at(powers, places.second), _at(powers, places.third)
 
 
 class CellLoop:
@@ -357,26 +380,25 @@ def repeated(summary: Any, times: int) -> Any:
     return made
 
 
-def _eighths(number: int) -> tuple[Fixed, Fixed]:
-    """A number of eighths as a total."""
-    return Fixed(np.asarray(number >> 3, np.int64), np.asarray((number & 7) << (STEPS - 3), np.int64)), Fixed.zeros(())
+def _eighths(number: int) -> Integers:
+    """A number of eighths as the table of one total."""
+    return np.array([[number >> 3, (number & 7) << (STEPS - 3), 0, 0]], np.int64)
 
 
-def column_pairs(table: Integers, first: int) -> Fixed:
-    """Units and steps that stand beside each other in a table of bins."""
-    return Fixed(table[:, first].copy(), table[:, first + 1].copy())
-
-
-def fine_pairs(table: Integers, first: int) -> Fine:
-    """The same with what the steps leave."""
-    return Fine(column_pairs(table, first), column_pairs(table, first + 2))
+def _at(powers: Integers, places: tuple[int, ...]) -> Integers:
+    """The sums at these places."""
+    found = powers[list(places)]
+    if NOTHING in places:
+        found[[place == NOTHING for place in places]] = 0
+    return found
 
 
 def _wider(old: NDArray[Any], room: int, fill: Any = 0) -> NDArray[Any]:
     new = np.zeros((room, *old.shape[1:]), old.dtype)
     if np.any(fill):
         new[:] = fill
-    new[: len(old)] = old
+    if len(old):
+        new[: len(old)] = old
     return new
 
 

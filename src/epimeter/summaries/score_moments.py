@@ -8,6 +8,7 @@ machines, and a report of a billion rows has the intervals of one of a thousand.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from epimeter.errors import MergeError
 from epimeter.summaries import fine, paired
 from epimeter.summaries.fine import Fine
-from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.means import MeanOf, Score
 from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
@@ -27,7 +27,7 @@ from epimeter.summaries.sums import power_of_two
 from epimeter.views import Binary, Reading, View
 
 Floats = NDArray[np.float64]
-Columns = list[tuple[Fixed, Fixed]]
+Integers = NDArray[np.int64]
 
 LARGE = 2.0**12
 """Scores from here on have cubes that the sums do not hold; no interval is made of them."""
@@ -184,39 +184,38 @@ class MomentsOf(Recipe):
         ]
         return ScoreMoments(view.n_rows, _fine(list(columns)), _fine(pairs), _fine(triples), None, beyond)
 
-    def from_powers(self, first: Columns, second: Columns, third: Columns | None, n_rows: int) -> ScoreMoments:
+    def from_powers(self, first: Integers, second: Integers, third: Integers | None, n_rows: int) -> ScoreMoments:
         """The moments from the sums of the core."""
-        return ScoreMoments(n_rows, _stack(first), _stack(second), None if third is None else _stack(third), None, 0)
+        made = fine.of_tables([first, second] if third is None else [first, second, third])
+        return ScoreMoments(n_rows, made[0], made[1], made[2] if third is not None else None, None, 0)
 
     def finish(self, summary: ScoreMoments) -> FinishedMoments:
         size = len(np.atleast_1d(summary.first.floats()))
         known = self.powers if summary.weight is None else Powers()
-        second = np.zeros((size, size))
-        pairs = list(combinations_with_replacement(range(size), 2))
-        for (j, k), value in zip(pairs, (summary.second.floats() * np.array(known.two)).tolist(), strict=True):
-            second[j, k] = second[k, j] = value
+        second = (summary.second.floats() * np.array(known.two))[_places(size, 2)]
         if summary.third is None:
             return FinishedMoments(summary, second, None)
-        third = np.zeros((size, size, size))
-        triples = list(combinations_with_replacement(range(size), 3))
-        values = summary.third.floats() * np.array(known.three)
-        for (j, k, m), value in zip(triples, values.tolist(), strict=True):
-            for a, b, c in ((j, k, m), (j, m, k), (k, j, m), (k, m, j), (m, j, k), (m, k, j)):
-                third[a, b, c] = value
+        third = (summary.third.floats() * np.array(known.three))[_places(size, 3)]
         return FinishedMoments(summary, second, third)
+
+
+@cache
+def _places(size: int, order: int) -> NDArray[np.intp]:
+    """Where among the products of columns, each kept once, the product of any of them stands."""
+    known = {columns: place for place, columns in enumerate(combinations_with_replacement(range(size), order))}
+    found = np.empty((size,) * order, np.intp)
+    for columns in np.ndindex(found.shape):
+        found[columns] = known[tuple(sorted(columns))]
+    found.flags.writeable = False
+    return found
 
 
 def _fine(columns: list[Floats]) -> Fine:
     """Sums of columns."""
     cell = np.zeros(len(columns[0]), np.intp)
-    parts = [(made.coarse[0], made.rest[0]) for made in (fine.binned(column, cell, 1) for column in columns)]
-    return _stack(parts)
-
-
-def _stack(parts: Columns) -> Fine:
-    coarse = Fixed(np.array([c.units for c, _ in parts], np.int64), np.array([c.steps for c, _ in parts], np.int64))
-    rest = Fixed(np.array([r.units for _, r in parts], np.int64), np.array([r.steps for _, r in parts], np.int64))
-    return Fine(coarse, rest)
+    parts = [fine.binned(column, cell, 1) for column in columns]
+    tables = [[p.coarse.units[0], p.coarse.steps[0], p.rest.units[0], p.rest.steps[0]] for p in parts]
+    return fine.of_tables([np.array(tables, np.int64)])[0]
 
 
 def _paired(columns: list[Floats], weight: Floats) -> Paired:

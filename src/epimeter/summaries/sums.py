@@ -152,11 +152,8 @@ class SumsOf(MeanOf):
         loop = super().loop
         return None if loop is None or self.by_label else replace(loop, fine=True)
 
-    def from_columns(self, columns: list[tuple[Fixed, Fixed]], n_rows: int) -> Sums:  # type: ignore[override]
-        coarse = Fixed(np.stack([c.units for c, _ in columns]), np.stack([c.steps for c, _ in columns]))
-        rest = Fixed(np.stack([r.units for _, r in columns]), np.stack([r.steps for _, r in columns]))
-        mass = Fine(Fixed.of_counts(np.array([n_rows])), Fixed.zeros(1))
-        total = Fine(coarse, rest)
+    def from_columns(self, columns: NDArray[np.int64], n_rows: int) -> Sums:  # type: ignore[override]
+        mass, total = fine.of_tables([np.array([[n_rows, 0, 0, 0]]), columns])
         none = np.zeros(len(columns), np.int64)
         return Sums(mass, total, total if self.squared else None, none, n_rows, 2)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cached_property
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,47 @@ class WidthMoments(MomentBins):
 
     def choices(self) -> dict[str, Any]:
         return {"bins": self.bins}
+
+    def finish(self, summary: MomentTotals) -> SquareTotals:
+        return SquareTotals.of(summary)
+
+
+@dataclass(frozen=True)
+class SquareTotals(MomentTotals):
+    """Moments of bins with what they say of the squared error, whatever the level of its interval."""
+
+    @classmethod
+    def of(cls, bins: MomentTotals) -> Self:
+        if isinstance(bins, cls):
+            return bins
+        return cls(**{name: getattr(bins, name) for name in MomentTotals.__dataclass_fields__})
+
+    @cached_property
+    def estimate(self) -> float:
+        """The squared error without its bias."""
+        size = self.size[self.filled]
+        several = size > 1
+        return math.fsum(pair_sums(self)[self.filled][several] / (size[several] - 1)) / float(self.n)
+
+    @cached_property
+    def deviation(self) -> float:
+        """Its standard deviation off calibration."""
+        n, some = float(self.n), self.filled
+        size, gap = self.size[some], self.gap[some]
+        share = size / n
+        # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
+        inside = less_square(self.size, self.square.pair(), self.residual.pair())[some] / size**2
+        inside = np.where(inside > rounding(self)[some], inside, 0.0)
+        middle = math.fsum(share * gap**2)
+        return math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Upper tail of the estimate when every outcome is drawn with its stated confidence."""
+        law = null_law(self)
+        if law is None:
+            return 1.0 if self.estimate <= ROUNDING else 0.0
+        return pearson_tail(self.estimate, *law)
 
 
 MANY_BINS = 10
@@ -130,20 +172,12 @@ def l2_ece_ci(
     """
     from epimeter.special import ndtri
 
-    n, some = float(bins.n), bins.filled
-    size, gap = bins.size[some], bins.gap[some]
-    share = size / n
-    # sigma^2 as a sum of two variances, inside the bins and between them: the same, and nothing to cancel.
-    inside = less_square(bins.size, bins.square.pair(), bins.residual.pair())[some] / size**2
-    inside = np.where(inside > rounding(bins)[some], inside, 0.0)
-    middle = math.fsum(share * gap**2)
-    s = math.sqrt(math.fsum(share * (4 * gap**2 * inside + (gap**2 - middle) ** 2)) / n)
-    several = size > 1
-    estimate = math.fsum(pair_sums(bins)[some][several] / (size[several] - 1)) / n
+    known = SquareTotals.of(bins)
+    estimate, s, size = known.estimate, known.deviation, known.size
     positive = max(estimate, 0.0)
     two_sided, one_sided = -float(ndtri(alpha / 2)), -float(ndtri(alpha))
     upper = positive + two_sided * s
-    if len(size) < min(MANY_BINS, len(bins.size)):
+    if np.count_nonzero(known.filled) < min(MANY_BINS, len(size)):
         lower, upper = few_bins_interval(bins, alpha)
     elif positive >= 2 * two_sided * s:
         lower = positive - two_sided * s
@@ -157,7 +191,7 @@ def l2_ece_ci(
         upper=upper,
         ece_lower=math.sqrt(lower),
         ece_upper=math.sqrt(upper),
-        p_value=calibration_p_value(bins, estimate),
+        p_value=known.p_value,
     )
 
 
@@ -207,11 +241,3 @@ def null_law(bins: MomentTotals) -> tuple[float, float] | None:
     if variance * n**2 < max(CERTAIN, ROUNDING * largest):
         return None
     return variance, third
-
-
-def calibration_p_value(bins: MomentTotals, estimate: float) -> float:
-    """Upper tail of T when every outcome is drawn with its stated confidence."""
-    law = null_law(bins)
-    if law is None:
-        return 1.0 if estimate <= ROUNDING else 0.0
-    return pearson_tail(estimate, *law)
