@@ -120,7 +120,14 @@ int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n
     int64_t top = 0, i = 0;
     while (i < n) {
         int64_t size = 0, ones = 0, levels = 0, last_size = 0, last_ones = 1;
-        for (; i < n; i++, levels++) { /* levels that fall or stay belong together: they are taken at once */
+        if (!weight) { /* rows that differ: those that came true, then those that did not, fall */
+            for (; i < n && true_[i] == 1.0; i++) size++;
+            ones = size;
+            for (; i < n && true_[i] == 0.0; i++) size++;
+            levels = size;
+            if (!size) return -1;
+        }
+        for (; weight && i < n; i++, levels++) { /* levels that fall or stay belong together: they are taken at once */
             if (!(weight[i] > 0.0 && weight[i] < 0x1p53 && true_[i] >= 0.0 && true_[i] <= weight[i])) return -1;
             const int64_t w = (int64_t)weight[i], t = (int64_t)true_[i];
             if ((__int128)t * last_size > (__int128)last_ones * w) break;
@@ -140,6 +147,22 @@ int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n
         block_levels[top++] = levels;
     }
     return top;
+}
+
+int epi_distinct(const double *prob, int64_t n) {
+    for (int64_t start = 0; start + 1 < n; start += EPI_BLOCK) { /* most rows that are equal are found soon */
+        const int64_t stop = smaller(start + EPI_BLOCK, n - 1);
+        int64_t equal = 0;
+        for (int64_t i = start; i < stop; i++) equal += prob[i] == prob[i + 1];
+        if (equal) return 0;
+    }
+    return 1;
+}
+
+void epi_running_outcomes(const double *true_, int64_t n, int64_t *total) {
+    int64_t sum = 0;
+    total[0] = 0;
+    for (int64_t i = 0; i < n; i++) total[i + 1] = sum += (int64_t)true_[i];
 }
 
 int epi_segment_totals(const double *prob, const double *true_, int64_t n, const int64_t *border, int64_t bins, int64_t *totals) {

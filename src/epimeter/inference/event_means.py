@@ -8,30 +8,27 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import NULL, accepted, lib, read, write
+from epimeter.core.threads import shared
 from epimeter.inference.spread import SamplingDesign, student
 from epimeter.summaries.bins import BinTotals
-from epimeter.summaries.rows import OrderedRows
+from epimeter.summaries.rows import Levels, OrderedRows
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
 
 STRETCH = 1 << 13
-"""Levels scored at a time: so few that what is made of them stays in the cache, and that no library starts threads for them."""
+"""Levels whose scores are added up together: as in the core, so that any number of threads gives the same sums."""
+A_THREAD = 1 << 18
+"""Levels from which a further thread pays."""
 
 
 def level_ends(
     rows: OrderedRows, view: View | None, brier: bool, design: SamplingDesign, level: float
 ) -> tuple[float, float] | None:
     """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
-    levels = rows.levels
-    first = second = 0.0
-    for start in range(0, len(levels.prob), STRETCH):
-        some = slice(start, start + STRETCH)
-        true, false = levels.true[some], levels.weight[some] - levels.true[some]
-        hit, miss = _event_scores(levels.prob[some], true, false, brier)
-        first += float(true @ hit + false @ miss)
-        second += float(true @ hit**2 + false @ miss**2)
-    total = float(levels.weight.sum())
+    single = rows.weight is None and rows.distinct
+    first, second, total = _square_sums(rows if single else rows.levels) if brier else _log_sums(rows.levels)
     mean = first / total
     if not math.isfinite(mean):
         return None
@@ -46,6 +43,34 @@ def level_ends(
     error = math.sqrt(variance * inflation / max(1.0, design.effective - 1))
     reach = student(design.units, level) * error
     return mean - reach, mean + reach
+
+
+def _square_sums(levels: OrderedRows | Levels) -> tuple[float, float, float]:
+    """Sums of the squared error and of its square over levels, or over rows that are one each, and their weight."""
+    prob, weight, true = levels.prob, levels.weight, levels.true
+    stretches = -(-len(prob) // STRETCH)
+    sums = np.empty((stretches, 3))
+
+    def add(part: slice) -> int:
+        some = slice(part.start * STRETCH, part.stop * STRETCH)
+        columns = read(prob[some]), NULL if weight is None else read(weight[some]), read(true[some])
+        return accepted(lib.epi_event_squares(*columns, len(prob[some]), write(sums[part]), 3 * len(sums[part])))
+
+    shared(add, stretches, A_THREAD // STRETCH)
+    first, second, total = (math.fsum(column) for column in sums.T.tolist())
+    return first, second, total
+
+
+def _log_sums(levels: Levels) -> tuple[float, float, float]:
+    """The same of the logarithmic score."""
+    first = second = 0.0
+    for start in range(0, len(levels.prob), STRETCH):
+        some = slice(start, start + STRETCH)
+        true, false = levels.true[some], levels.weight[some] - levels.true[some]
+        hit, miss = _event_scores(levels.prob[some], true, false, brier=False)
+        first += float(np.sum(true * hit + false * miss))
+        second += float(np.sum(true * hit**2 + false * miss**2))
+    return first, second, float(levels.weight.sum())
 
 
 def _event_scores(prob: Floats, true: Floats, false: Floats, brier: bool) -> tuple[Floats, Floats]:

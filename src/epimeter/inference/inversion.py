@@ -99,8 +99,8 @@ class BinnedError:
         drift = theta[:, None] * self.shape
         if math.isinf(self.norm):
             return lambda at, some: _largest_below(drift[some], self.spread, at)
-        law = _sum_law(self.share, drift, self.spread, self.rows, self.norm, self.together)
-        return lambda at, some: _sum_below(*(part[some] for part in law), at**self.norm)
+        mean, deviation, skew = _sum_law(self.share, drift, self.spread, self.rows, self.norm, self.together)
+        return lambda at, some: _sum_below(mean[some], deviation[some], skew[some], at**self.norm)
 
     def quantile(self, theta: float, level: float) -> float:
         """The size that is not exceeded with this chance when the true one is theta."""

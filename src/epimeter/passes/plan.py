@@ -185,7 +185,11 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def _usual(
-    names: tuple[str, ...], metrics: tuple[Metric[Any], ...], kind: Kind, weighted: bool, facts: tuple[tuple[str, Any], ...]
+    names: tuple[str, ...],
+    metrics: tuple[Metric[Any], ...],
+    kind: Kind,
+    weighted: bool,
+    facts: tuple[tuple[str, Any], ...],
 ) -> Plan:
     """The plan of metrics without chosen parameters, settled once: for few rows that would take longer than they do.
 

@@ -145,13 +145,12 @@ def report(
 
 
 def _suspicions(plan: Plan, totals: SliceTotals, rows: View | None, table: BinTable) -> tuple[str, ...]:
-    if rows is not None:
-        return tuple(one.sentence for one in suspicions(rows))
     if plan.weighted:  # the bins then do not say how many answers were right
-        return ()
+        return () if rows is None else tuple(one.sentence for one in suspicions(rows))
     if plan.matrix:
-        return tuple(one.sentence for one in suspicions_of_classes(table, totals.class_counts))
-    return tuple(one.sentence for one in suspicions_of_bins(plan.kind, table, totals.low, totals.high))
+        found = suspicions_of_classes(table, totals.class_counts) if rows is None else suspicions(rows)
+        return tuple(one.sentence for one in found)
+    return tuple(one.sentence for one in suspicions_of_bins(plan.kind, table, totals.low, totals.high, rows))
 
 
 def _verdict(

@@ -40,35 +40,29 @@ def suspicions(view: View) -> tuple[Suspicion, ...]:
         commonest = float(np.bincount(view.true, minlength=view.n_classes).max()) / view.n_rows
         return tuple(_misplaced(accuracy, commonest, view.n_rows, view.n_classes))
     prob = view.prob
-    only_ends = bool(np.isin(prob[: 1 << 12], (0, 1)).all()) and bool(np.isin(prob, (0, 1)).all())
-    return tuple(
-        _stated(
-            view.kind, view.n_rows, float(prob.min()), float(prob.max()), only_ends, float(view.true.mean()), accuracy
-        )
-    )
+    ends = float(prob.min()), float(prob.max())
+    return tuple(_stated(view.kind, view.n_rows, *ends, _only_ends(view), float(view.true.mean()), accuracy))
 
 
-def suspicions_of_bins(kind: Kind, table: BinTable, low: float, high: float) -> tuple[Suspicion, ...]:
-    """The same where the rows are gone: of ten bins of one probability a row without weights, and its extremes."""
+def _only_ends(view: View) -> bool:
+    prob = view.prob
+    return bool(np.isin(prob[: 1 << 12], (0, 1)).all()) and bool(np.isin(prob, (0, 1)).all())
+
+
+def suspicions_of_bins(
+    kind: Kind, table: BinTable, low: float, high: float, rows: View | None = None
+) -> tuple[Suspicion, ...]:
+    """The same of ten bins of one probability a row without weights, and its extremes; `rows` is None where they are gone."""
     n_rows = int(table.count.sum())
     if n_rows < FEW:
         return ()
     filled = table.count > 0
     stated = np.where(filled, table.confidence, 0.0)[filled]
-    seen = np.where(filled, table.frequency * table.count, 0.0)
+    seen = np.rint(np.where(filled, table.frequency * table.count, 0.0))  # whole numbers, but for a rounding
     half = len(table.count) // 2  # from here on outcome 1 is the likelier one: an edge lies on 0.5
     right = float(seen[half:].sum() + (table.count - seen)[:half].sum())
-    return tuple(
-        _stated(
-            kind,
-            n_rows,
-            low,
-            high,
-            bool(np.isin(stated, (0, 1)).all()),
-            float(seen.sum()) / n_rows,
-            right / n_rows,
-        )
-    )
+    only_ends = bool(np.isin(stated, (0, 1)).all()) and (rows is None or _only_ends(rows))
+    return tuple(_stated(kind, n_rows, low, high, only_ends, float(seen.sum()) / n_rows, right / n_rows))
 
 
 def suspicions_of_classes(table: BinTable, class_counts: Sequence[int]) -> tuple[Suspicion, ...]:

@@ -197,7 +197,7 @@ class _Slice:
         if one.unusual[0].rows:
             for begin in range(0, rows, BUNDLE):
                 some = min(BUNDLE, rows - begin)
-                self.totals.unusual[0].add(np.repeat(true, some), np.repeat(said, some), self.totals.scores)  # type: ignore[arg-type]
+                self.totals.unusual[0].add(np.repeat(true, some), np.repeat(said, some), self.totals.scores)
 
     def _put(self, table: str, place: tuple[int, ...], values: list[int]) -> None:
         """Add counts, from the first column on."""

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import lib, read, write
 from epimeter.limits import BinCount
 from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.summaries.recipe import Recipe
@@ -45,7 +46,7 @@ class KeptRows:
     def ordered(self) -> OrderedRows:
         """The rows sorted, once for all recipes that read these rows so."""
         view = self.view
-        return OrderedRows(*unpacked(sorted_keys(view.prob, view.true, view.weight)))
+        return OrderedRows(*unpacked(sorted_keys(view.prob, view.true, view.weight)), view)
 
 
 class RowRecipe(Recipe):
@@ -97,6 +98,8 @@ class OrderedRows:
     prob: Floats
     true: Floats
     weight: Floats | None
+    given: View = field(repr=False, compare=False)
+    """The same rows as they came, for sums that no order changes."""
 
     @property
     def n_rows(self) -> int:
@@ -115,7 +118,14 @@ class OrderedRows:
     @cached_property
     def distinct(self) -> bool:
         """Whether no two confidences are equal: then a row is a level, and nothing is joined."""
-        return bool((self.prob[1:] != self.prob[:-1]).all())
+        return bool(lib.epi_distinct(read(self.prob), self.n_rows))
+
+    @cached_property
+    def running_outcomes(self) -> NDArray[np.int64]:
+        """How many rows came true before each, and of all."""
+        total = np.empty(self.n_rows + 1, np.int64)
+        lib.epi_running_outcomes(read(self.true), self.n_rows, write(total))
+        return total
 
     @cached_property
     def levels(self) -> Levels:
@@ -125,8 +135,8 @@ class OrderedRows:
         if self.weight is None:
             # Rows are counted, so running totals are whole numbers and their differences exact.
             ends = np.append(self.starts, self.n_rows)
-            seen = np.concatenate([[0.0], np.cumsum(self.true)])
-            return Levels(self.prob[self.starts], np.diff(ends).astype(np.float64), np.diff(seen[ends]))
+            true = np.diff(self.running_outcomes[ends]).astype(np.float64)
+            return Levels(self.prob[self.starts], np.diff(ends).astype(np.float64), true)
         return Levels(
             self.prob[self.starts],
             np.add.reduceat(self.mass, self.starts),

@@ -51,9 +51,11 @@ class Staircase:
     @classmethod
     def of(cls, rows: OrderedRows, binning: SweepCut) -> Staircase:
         if rows.weight is None:
-            levels = rows.levels
-            mass = np.arange(rows.n_rows + 1) if rows.distinct else running(whole(levels.weight))
-            return cls(levels.prob, mass, running(whole(levels.true)), binning)
+            came = rows.running_outcomes
+            if rows.distinct:
+                return cls(rows.prob, np.arange(rows.n_rows + 1), came, binning)
+            before = np.append(rows.starts, rows.n_rows)
+            return cls(rows.prob[rows.starts], before, came[before], binning)
         weight: Numbers = rows.weight
         prob, true = rows.prob, rows.true
         if not rows.weight.all():  # a row of weight zero is no step

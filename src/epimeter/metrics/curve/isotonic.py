@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card import metric
-from epimeter.core import accepted, lib, read, write
+from epimeter.core import NULL, accepted, lib, read, write
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, are_whole, filled
 from epimeter.metrics.point.brier import square_errors
@@ -20,7 +20,6 @@ from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import Levels
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.uncertainty import MeanOfLevels
-from epimeter.views import Binary
 
 Floats = NDArray[np.float64]
 Score = Literal["brier", "log"]
@@ -35,11 +34,12 @@ class Blocks:
     levels: NDArray[np.int64]
 
 
-def blocks(levels: Levels) -> Blocks:
-    """The blocks of the non-decreasing fit to levels of whole weights, by pooling adjacent violators."""
-    n = len(levels.weight)
+def blocks(levels: Levels | OrderedRows) -> Blocks:
+    """The blocks of the non-decreasing fit to levels of whole weights, or to rows that are one each, by pooling violators."""
+    n = len(levels.true)
     weight, true, size = (np.empty(n, np.int64) for _ in range(3))
-    given = read(np.ascontiguousarray(levels.weight)), read(np.ascontiguousarray(levels.true)), n
+    each = NULL if levels.weight is None else read(np.ascontiguousarray(levels.weight))
+    given = each, read(np.ascontiguousarray(levels.true)), n
     number = accepted(lib.epi_isotonic_blocks(*given, write(weight), write(true), write(size), n))
     return Blocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
 
@@ -144,23 +144,23 @@ def corp(rows: OrderedRows, *, score: Score = "brier") -> ScoreParts:
     score
         ``brier``: squared error of the event's probability; ``log``: minus log of the outcome's probability.
     """
-    levels = filled(rows)
     if rows.weight is None and score == "brier":
-        whole, best, flat = _of_counts(rows, levels)
+        whole, best, flat = _of_counts(rows)
         return ScoreParts(score=whole, mcb=max(0.0, whole - best), dsc=max(0.0, flat - best), unc=flat)
+    levels = filled(rows)
     whole = mean_score(levels, levels.prob, score)
     best = mean_score(levels, isotonic(levels), score)
     flat = mean_score(levels, mean_outcome(levels), score)
     return ScoreParts(score=whole, mcb=max(0.0, whole - best), dsc=max(0.0, flat - best), unc=flat)
 
 
-def _of_counts(rows: OrderedRows, levels: Levels) -> tuple[float, float, float]:
+def _of_counts(rows: OrderedRows) -> tuple[float, float, float]:
     """Brier score of the rows, of their isotonic fit and of their mean outcome, from sums that are the same on every machine.
 
     The squared errors of a mean t / n, n rows of which t came true, add up to t (n - t) / n.
     """
-    pooled, n_rows = blocks(levels), rows.n_rows
-    sums: Sums = SumsOf(square_errors).summarise(Binary(rows.true.astype(np.uint8), rows.prob))  # type: ignore[assignment]
+    pooled, n_rows = blocks(rows if rows.distinct else rows.levels), rows.n_rows
+    sums: Sums = SumsOf(square_errors).summarise(rows.given)  # type: ignore[assignment]
     came = float(pooled.true.sum())
     within = pooled.true * (pooled.weight - pooled.true) / pooled.weight
     # The scores of both columns of an event, hence the half.
