@@ -234,3 +234,76 @@ int epi_answered(const int64_t *near, int64_t n, int64_t k, uint8_t *answered) {
     }
     return 0;
 }
+
+/* Whether (gap, row) comes after the one given. */
+static inline int after(double gap, int64_t row, double other, int64_t other_row) {
+    return gap > other || (gap == other && row > other_row);
+}
+
+int epi_nearest_on_line(const double *points, const int64_t *rows, const int64_t *place, int64_t n, const double *candidates,
+                        const int64_t *candidate_rows, int64_t m, int64_t k, double scale, double *gap, int64_t *near, int64_t n_near) {
+    if (n < 0 || m < 0 || k < 1 || k > INT64_MAX / 8 || n > INT64_MAX / k || n_near != n * k) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (rows[i] < 0 || rows[i] >= n || place[i] < 0 || place[i] >= m) return -1;
+        const int64_t from = place[i] > 2 * k + 2 ? place[i] - (2 * k + 2) : 0;
+        const int64_t to = m - place[i] > 3 * k + 3 ? place[i] + 3 * k + 3 : m;
+        int64_t *best = near + rows[i] * k, held = 0;
+        for (int64_t c = from; c < to; c++) {
+            const int64_t row = candidate_rows[c];
+            if (row == rows[i]) continue;
+            const double apart = rint(fabs(candidates[c] - points[i]) * scale);
+            if (held == k && !after(gap[k - 1], best[k - 1], apart, row)) continue;
+            int64_t at = held < k ? held++ : k - 1;
+            for (; at > 0 && after(gap[at - 1], best[at - 1], apart, row); at--) gap[at] = gap[at - 1], best[at] = best[at - 1];
+            gap[at] = apart, best[at] = row;
+        }
+        if (held < k) return -1;
+    }
+    return 0;
+}
+
+enum { MOST_TERMS = 8 };
+
+int epi_window_moments(const double *running, int64_t columns, int64_t terms, int64_t n, const double *home, const int64_t *starts,
+                       int64_t n_blocks, const int64_t *low, const int64_t *high, const double *at, int64_t queries, double width,
+                       double *moments, int64_t n_moments) {
+    if (columns < 0 || terms < 1 || terms > MOST_TERMS || n < 0 || n_blocks < 0 || queries < 0 || !(width > 0.0)) return -1;
+    if (columns && queries && terms > INT64_MAX / columns / queries) return -1;
+    if (n_moments != columns * terms * queries || (n_blocks && (starts[0] != 0 || starts[n_blocks] != n))) return -1;
+    for (int64_t b = 0; b < n_blocks; b++)
+        if (starts[b] >= starts[b + 1]) return -1;
+    for (int64_t i = 0; i < n_moments; i++) moments[i] = 0.0;
+    for (int64_t q = 0; q < queries; q++) {
+        if (low[q] < 0 || high[q] > n) return -1;
+        const double block = floor(at[q] / width);
+        int64_t first = 0, last = n_blocks; /* the first block that is not before the one before the query's */
+        while (first < last) {
+            const int64_t middle = first + (last - first) / 2;
+            if (home[middle] < block - 1.0)
+                first = middle + 1;
+            else
+                last = middle;
+        }
+        for (int64_t b = first; b < n_blocks && home[b] <= block + 1.0; b++) {
+            const int64_t begin = low[q] > starts[b] ? low[q] : starts[b], end = high[q] < starts[b + 1] ? high[q] : starts[b + 1];
+            if (begin >= end) continue;
+            const double shift = home[b] + 0.5 - at[q] / width;
+            double power[MOST_TERMS] = {1.0};
+            for (int64_t d = 1; d < terms; d++) power[d] = power[d - 1] * shift;
+            for (int64_t c = 0; c < columns; c++) {
+                const double *sums = running + c * terms * n;
+                double *to = moments + c * terms * queries + q, inside[MOST_TERMS];
+                for (int64_t d = 0; d < terms; d++)
+                    inside[d] = sums[d * n + end - 1] - (begin > starts[b] ? sums[d * n + begin - 1] : 0.0);
+                for (int64_t d = 0; d < terms; d++) {
+                    double choose = 1.0; /* d over k */
+                    for (int64_t k = 0; k <= d; k++) {
+                        to[d * queries] += choose * power[d - k] * inside[k];
+                        choose = choose * (double)(d - k) / (double)(k + 1);
+                    }
+                }
+            }
+        }
+    }
+    return 0;
+}

@@ -22,7 +22,7 @@ from epimeter.report.cautions import cautions, contrary, damaged, recalibrated, 
 from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
-from epimeter.report.measuring import Place, explained, infinite, measured
+from epimeter.report.measuring import Place, explained, infinite, measured_in_turn
 from epimeter.report.slices import Reports
 from epimeter.report.suspicions import suspicions, suspicions_of_bins, suspicions_of_classes
 from epimeter.report.verdict import Verdict, grouped_p_values, p_values_of, verdict
@@ -87,13 +87,7 @@ def report(
     left_out = dict(plan.left_out)
     entries: dict[str, Entry] = {}
     lines: list[Measurement] = []
-    for entry in plan.entries:
-        try:
-            line = measured(entry, ledger, totals, rows, finished)
-        except InputError as refusal:
-            if plan.names != "all":
-                raise
-            line = str(refusal)
+    for entry, line in zip(plan.entries, measured_in_turn(plan.entries, ledger, totals, rows, finished), strict=True):
         name = entry[0].name
         if isinstance(line, str):
             left_out[name] = line

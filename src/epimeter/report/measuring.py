@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from epimeter.card import Metric
-from epimeter.errors import UndefinedMetricError
+from epimeter.core.threads import cores
+from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.passes.bounds import bounded
 from epimeter.passes.ledger import MOST_CELLS, Ledger, SliceTotals
 from epimeter.passes.selection import Entry
@@ -22,6 +25,9 @@ from epimeter.summaries.means import Mean
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.rows import RowRecipe, SharedRows
 from epimeter.views import View
+
+MANY_ROWS, MANY_METRICS = 1 << 14, 40
+"""From here on metrics are shared among the cores; below, a thread costs more than it gives."""
 
 
 def measured(
@@ -38,10 +44,9 @@ def measured(
     """
     metric, recipe, choices = entry
     if recipe.streams or rows is not None:
-        if not recipe.streams:
-            slow = ledger.plan.too_slow(metric, totals.n_rows)
-            if slow is not None:
-                return slow
+        slow = None if recipe.streams else ledger.plan.too_slow(metric, totals.n_rows)
+        if slow is not None:
+            return slow
         if recipe not in finished:
             finished[recipe] = recipe.finish(totals.totals[recipe] if recipe.streams else _kept(recipe, rows, finished))
         return measure(metric, recipe, finished[recipe], totals.n_rows, choices)
@@ -53,6 +58,39 @@ def measured(
     if totals.sample is not None:
         return _on_sample(entry, ledger, totals)
     return reason(metric, recipe, choices, ledger)
+
+
+def measured_in_turn(
+    entries: Sequence[Entry],
+    ledger: Ledger,
+    totals: SliceTotals,
+    rows: View | None,
+    finished: dict[Recipe, Any],
+) -> Iterator[Measurement | str]:
+    """The metrics in their order. Many metrics of many rows are shared among the cores: each is a pure function of its summary,
+    so that nothing depends on which is done first.
+    """
+
+    def one(entry: Entry) -> Measurement | str:
+        try:
+            return measured(entry, ledger, totals, rows, finished)
+        except InputError as refusal:
+            if ledger.plan.names != "all":
+                raise
+            return str(refusal)
+
+    if rows is None or rows.n_rows < MANY_ROWS or len(entries) < MANY_METRICS:
+        yield from map(one, entries)
+        return
+    for _, recipe, _ in entries:  # what several metrics read is made once, before they are shared
+        if isinstance(recipe, RowRecipe) and recipe not in finished:
+            with suppress(InputError):
+                finished[recipe] = recipe.finish(_kept(recipe, rows, finished))
+    pool = ThreadPoolExecutor(cores())
+    try:
+        yield from pool.map(one, entries)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _kept(recipe: Recipe, rows: View | None, finished: dict[Recipe, Any]) -> Any:

@@ -31,3 +31,16 @@ int epi_count_gaps(const double *gaps, int64_t rows, int64_t columns, int64_t sk
 
 /* Whether each of n rows is among the k neighbours of each of its own k neighbours: answered[i k + j]. 0, or -1 when a neighbour is none. */
 int epi_answered(const int64_t *near, int64_t n, int64_t k, uint8_t *answered);
+
+/* The k nearest of m candidates to each of n points on a line, the nearest first, of equal ones the lower row: near[row k + j]. Both lie
+ * in order; a point looks at the candidates from 2 k + 2 before `place` to 3 k + 2 behind it, never at its own row. Gaps are compared in
+ * whole multiples of 1/scale. `gap` is room for k numbers. 0, or -1 when a point has fewer candidates. */
+int epi_nearest_on_line(const double *points, const int64_t *rows, const int64_t *place, int64_t n, const double *candidates,
+                        const int64_t *candidate_rows, int64_t m, int64_t k, double scale, double *gap, int64_t *near, int64_t n_near);
+
+/* Sums of v ((x - q)/h)^d over |x - q| < h, for d below `terms`, from running sums of v s^d inside blocks of width h, s being the
+ * place about a block's middle: moments[(column terms + d) queries + q]. Block b has the number home[b] and the points from starts[b] to
+ * starts[b + 1]; query q reaches the points from low[q] to high[q]. */
+int epi_window_moments(const double *running, int64_t columns, int64_t terms, int64_t n, const double *home, const int64_t *starts,
+                       int64_t n_blocks, const int64_t *low, const int64_t *high, const double *at, int64_t queries, double width,
+                       double *moments, int64_t n_moments);

@@ -183,17 +183,9 @@ def _on_line(points: Floats, k: int) -> Indices:
     row, at, home = order[kept], ordered[kept], level[kept]
     first = np.searchsorted(home, np.arange(len(start)))
     # k places on either side hold the k nearest; another k + 1 complete a group of equal points cut by them.
-    reach = np.arange(-(2 * k + 2), 3 * k + 3)
-    near = np.empty((n, k), np.intp)
-    step = max(1, BLOCK // len(reach))
-    for begin in range(0, n, step):
-        part = slice(begin, begin + step)
-        place = first[level[part]][:, None] + reach
-        inside = (place >= 0) & (place < len(row))
-        place = np.clip(place, 0, len(row) - 1)
-        gap = np.round(np.abs(at[place] - ordered[part][:, None]), DECIMALS)
-        candidate = row[place]
-        gap[~inside | (candidate == order[part][:, None])] = np.inf
-        best = np.lexsort((candidate, gap), axis=1)[:, :k]
-        near[order[part]] = np.take_along_axis(candidate, best, 1)
+    near, gap = np.empty((n, k), np.int64), np.empty(k)
+    candidates = read(np.ascontiguousarray(at)), read(np.ascontiguousarray(row, np.int64)), len(row)
+    points_in_order = read(ordered), read(order.astype(np.int64, copy=False)), read(first[level].astype(np.int64)), n
+    to = write(gap), write(near), near.size
+    accepted(lib.epi_nearest_on_line(*points_in_order, *candidates, k, 10.0**DECIMALS, *to))
     return near

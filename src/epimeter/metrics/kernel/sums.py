@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.kernel.recursions import block_sums, decayed
 from epimeter.summaries.rows import Levels, OrderedRows
 
@@ -149,23 +150,16 @@ def window_moments(points: Floats, columns: Floats, at: Floats, width: float, de
     """
     number = np.floor(points / width)
     starts = np.flatnonzero(np.concatenate([[True], number[1:] != number[:-1]]))
-    home, ends = number[starts], np.append(starts[1:], len(points))
     place = points / width - number - 0.5
-    powers = place ** np.arange(degree + 1)[:, None]
-    prefix = block_sums(columns[:, None, :] * powers, starts)
-    low = np.searchsorted(points, at - width, side="right")
-    high = np.searchsorted(points, at + width, side="left")
-    block = np.floor(at / width)
-    moments = np.zeros((len(columns), degree + 1, len(at)))
-    for offset in (-1, 0, 1):
-        found = np.minimum(np.searchsorted(home, block + offset), len(home) - 1)
-        begin = np.maximum(low, starts[found])
-        end = np.minimum(high, ends[found])
-        here = np.flatnonzero((home[found] == block + offset) & (begin < end))
-        begin, end, first = begin[here], end[here], starts[found[here]]
-        inside = prefix[:, :, end - 1] - np.where(begin > first, prefix[:, :, np.maximum(begin - 1, 0)], 0.0)
-        shift = block[here] + offset + 0.5 - at[here] / width
-        for d in range(degree + 1):
-            for k in range(d + 1):
-                moments[:, d, here] += math.comb(d, k) * shift ** (d - k) * inside[:, k]
+    powers = [np.ones_like(place)]
+    for _ in range(degree):
+        powers.append(powers[-1] * place)  # products, since a power of numpy has other last bits on another processor
+    running = block_sums(columns[:, None, :] * np.stack(powers), starts)
+    low = np.searchsorted(points, at - width, side="right").astype(np.int64)
+    high = np.searchsorted(points, at + width, side="left").astype(np.int64)
+    moments = np.empty((len(columns), degree + 1, len(at)))
+    blocks = read(number[starts]), read(np.append(starts, len(points)).astype(np.int64)), len(starts)
+    sums = read(running), len(columns), degree + 1, len(points)
+    queries = read(low), read(high), read(np.ascontiguousarray(at)), len(at)
+    accepted(lib.epi_window_moments(*sums, *blocks, *queries, width, write(moments), moments.size))
     return moments
