@@ -19,10 +19,11 @@ from epimeter.errors import ReadError
 from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Surer, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
+from epimeter.readers.logs.epochs import Codes, agreement, codes, uneven
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.pieces import in_pieces
 from epimeter.readers.logs.rows import Rows
-from epimeter.readers.logs.sources import agreement, choose, without_unsaid
+from epimeter.readers.logs.sources import choose, without_unsaid
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
@@ -165,6 +166,7 @@ def _has_statistics(file: str) -> bool:
 def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
     """Choose the confidence, judge the whole, and put the columns in order."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     table = rows.table()
     source = runs[0].source if len(runs) == 1 else f"{len(runs)} logs"
@@ -182,13 +184,18 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
     usable = ~np.isnan(correct)
     declined = flags(table, "declined")
     assert declined is not None
-    questions = table.column("question").to_pylist()
-    finished = np.array([why not in ("error", "limit", "cancelled") for why in table.column("why").to_pylist()])
+    questions = codes(table.column("question"))
+    broken = pc.is_in(table.column("why"), pa.array(["error", "limit", "cancelled"]))
+    finished = ~broken.to_numpy(zero_copy_only=False).astype(bool)
     sources = {
         name.removeprefix("source:"): floats(table, name) for name in table.column_names if name.startswith("source:")
     }
-    if len(set(questions)) < len(questions) and "agreement" not in sources:
-        sources["agreement"] = agreement(questions, table.column("answer").to_pylist(), finished, declined)
+    if "agreement" not in sources:
+        models = codes(table.column("model")) + 1
+        asked = questions * (int(models.max()) + 1) + models
+        if len(np.unique(asked)) < len(asked):
+            asked = np.unique(asked, return_inverse=True)[1].ravel()
+            sources["agreement"] = agreement(asked, table.column("answer"), finished, declined)
     unsaid = table.column("unsaid").fill_null(False).to_numpy() if "unsaid" in table.column_names else ~usable & usable
     sources, dropped = without_unsaid(sources, unsaid)
     if not usable.any():
@@ -201,7 +208,7 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
 
         recalibrated = recalibrate(confidence, correct, questions, taken.name, taken.surer, source)
         confidence = recalibrated.confidence
-    notes = [*taken.notes, *_notes(table, rows, runs, taken.name, confidence, correct, options)]
+    notes = [*taken.notes, *_notes(table, questions, rows, runs, taken.name, confidence, correct, options)]
     if dropped.get(taken.name):
         notes.append(
             f"{dropped[taken.name]:,} times: a confidence of 100 was logged where the answer states none; taken as missing"
@@ -210,13 +217,11 @@ def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
     drop = [name for name in table.column_names if name.startswith("source:") or name in left]
     made = table.drop_columns(drop)
     without = usable & np.isnan(confidence)
-    why = np.array(table.column("why").to_pylist(), object)
-    why[without] = "no confidence"
     empty = np.isnan(confidence)
     columns: dict[str, Any] = {
         "confidence": pa.array(confidence, mask=empty),
         "correct": pa.array(np.nan_to_num(correct).astype(np.int8), mask=empty),
-        "why": pa.array(why, pa.string()),
+        "why": pc.if_else(pa.array(without), "no confidence", table.column("why")),
     }
     if recalibrated is not None:
         columns["score"] = pa.array(taken.values, from_pandas=True)
@@ -284,37 +289,26 @@ def _told_apart(table: Any, runs: list[Run], source: str) -> Any:
 
 
 def _reasons(table: Any) -> str:
-    counts = Counter(why for why in table.column("why").to_pylist() if why is not None)
-    return ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
-
-
-def _uneven_epochs(table: Any) -> list[str]:
-    """A sentence where the epochs do not hold the same questions."""
-    asked = set(zip(*(table.column(name).to_pylist() for name in ("run", "question", "epoch")), strict=True))
-    epochs = {(run, epoch) for run, _, epoch in asked}
-    questions = {(run, question) for run, question, _ in asked}
-    a_run = Counter(run for run, _ in epochs)
-    whole = sum(a_run[run] for run, _ in questions)
-    if len(asked) == whole:
-        return []
-    full = Counter((run, question) for run, question, _ in asked)
-    count = sum(full[run, question] == a_run[run] for run, question in questions)
-    return [f"the epochs hold different questions: {count:,} of {len(questions):,} questions are in all of them"]
+    counts = table.column("why").drop_null().value_counts().to_pylist()
+    return ", ".join(f"{one['counts']:,} {one['values']}" for one in sorted(counts, key=lambda one: -one["counts"]))
 
 
 def _notes(
-    table: Any, rows: Rows, runs: list[Run], name: str, confidence: Any, correct: Any, options: LogOptions
+    table: Any, asked: Codes, rows: Rows, runs: list[Run], name: str, confidence: Any, correct: Any, options: LogOptions
 ) -> list[str]:
     """What a report should say of the answers."""
+    import pyarrow.compute as pc
+
     notes = []
     total = table.num_rows
-    questions = len(set(table.column("question").to_pylist()))
+    questions = int(asked.max()) + 1
     if questions < total:
         notes.append(
             f"{total:,} answers to {questions:,} questions: answers to one question are not independent, and "
             f"intervals count questions"
         )
-    notes += _uneven_epochs(table)
+    run, epoch = (table.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in ("run", "epoch"))
+    notes += uneven(run, asked, epoch)
     reasons = _reasons(table)
     if reasons:
         treated = {"unknown": "have no outcome", "wrong": "count as wrong", "leave-out": "are left out"}[
@@ -324,8 +318,9 @@ def _notes(
             f"answers without an outcome: {reasons}"
             + (f"; declined answers {treated}" if "declined" in reasons else "")
         )
-    if options.abstain == "wrong" and table.column("declined").to_pylist().count(True):
-        notes.append(f"{table.column('declined').to_pylist().count(True):,} declined answers count as wrong")
+    declined = pc.sum(table.column("declined")).as_py() or 0
+    if options.abstain == "wrong" and declined:
+        notes.append(f"{declined:,} declined answers count as wrong")
     missing = int(np.count_nonzero(~np.isnan(correct) & np.isnan(confidence)))
     if missing:
         notes.append(

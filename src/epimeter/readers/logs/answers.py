@@ -58,6 +58,8 @@ class Answers:
         columns
             Further roles: ``{"unknown": "metadata.unanswerable"}``; also for group, category, weight.
         """
+        import pyarrow as pa
+
         rows = self._with_roles(columns or {})
         correct = floats(rows, "correct")
         confidence = floats(rows, "confidence")
@@ -66,7 +68,6 @@ class Answers:
         kept = np.flatnonzero(usable)
         if not len(kept):
             raise ReadError(f"{self.source} has no answer with both a confidence and an outcome")
-        column = {name: rows.column(name).to_numpy(zero_copy_only=False)[kept] for name in ("question", "id")}
         unknown = flags(rows, "unknown")
         detected = declined if unknown is not None else None
         if unknown is not None and detected is None:
@@ -81,8 +82,8 @@ class Answers:
             label=correct[kept].astype(np.uint8),
             confidence=confidence[kept],
             rank=None if self.surer is None else ranks(floats(rows, "score")[kept], self.surer),
-            group=column["question"].astype(object) if "group" not in rows.column_names else words(rows, "group", kept),
-            id=column["id"].astype(object),
+            group=words(rows, "group", kept) if "group" in rows.column_names else _repeated(rows, kept),
+            id=rows.column("id").combine_chunks().take(pa.array(kept)),
             unknown=None if unknown is None else unknown[kept],
             detected=None if detected is None else detected[kept],
             silent_unknown=None if unknown is None else unknown[silent],
@@ -197,8 +198,19 @@ def flags(table: Any, name: str) -> Any:
     return table.column(name).to_numpy(zero_copy_only=False).astype(bool)
 
 
+def _repeated(rows: Any, kept: Any) -> Any:
+    """The questions, where one has several answers; None where each has one, and every answer is evidence of its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    once = pc.count_distinct(rows.column("question").take(pa.array(kept))).as_py() == len(kept)
+    return None if once else words(rows, "question", kept)
+
+
 def words(table: Any, name: str, kept: Any) -> Any:
     """Some rows of a column as text; None where there is no such column."""
     if name not in table.column_names:
         return None
-    return np.array(table.column(name).cast("string").to_pylist(), object)[kept]
+    encoded = table.column(name).cast("string").combine_chunks().dictionary_encode()
+    values = np.array([*encoded.dictionary.to_pylist(), None], object)
+    return values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)[kept]]

@@ -21,7 +21,7 @@ from epimeter.readers.wording import brief, shown
 if TYPE_CHECKING:
     from epimeter.readers.logs.quantity import Stated
 
-BATCH = 1 << 15
+BATCH = 1 << 13
 LONGEST = 500
 """Characters of a metadata value, or an answer, that are carried along."""
 LONGEST_NAME = 2000

@@ -7,7 +7,6 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,26 +224,3 @@ def _unbounded(name: str, source: str, which: str, value: float) -> ReadError:
         f"after a cross-fitted recalibration",
         field="confidence",
     )
-
-
-def agreement(question: Any, answer: Any, finished: NDArray[np.bool_], declined: NDArray[np.bool_]) -> Numbers:
-    """The share of a question's finished answers that say the same; NaN for a declined one, and where there is one answer only.
-
-    An answer that broke off (an error, a limit) says nothing about agreement and is not counted; a declined one is.
-    """
-    from collections import Counter, defaultdict
-
-    said: dict[str, Counter[str]] = defaultdict(Counter)
-    asked: Counter[str] = Counter()
-    words = [None if text is None else " ".join(text.split()).casefold() for text in answer]
-    for i, name in enumerate(question):
-        if finished[i] and (words[i] is not None or declined[i]):
-            asked[name] += 1
-            if not declined[i]:
-                said[name][words[i] or ""] += 1
-    made = np.full(len(words), np.nan)
-    for i, name in enumerate(question):
-        word = words[i]
-        if finished[i] and not declined[i] and word is not None and asked[name] > 1:
-            made[i] = said[name][word] / asked[name]
-    return made

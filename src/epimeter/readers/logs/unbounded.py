@@ -36,7 +36,7 @@ class Recalibrated:
 
 
 def recalibrate(
-    score: Numbers, correct: Numbers, questions: list[str], name: str, surer: Surer, source: str
+    score: Numbers, correct: Numbers, questions: NDArray[np.int64], name: str, surer: Surer, source: str
 ) -> Recalibrated:
     """The cross-fitted confidence behind a score without bounds.
 
@@ -47,7 +47,7 @@ def recalibrate(
     correct
         1 for right, 0 for wrong, NaN for neither.
     questions
-        The question of every answer; a question stays in one fold.
+        The number of every answer's question; a question stays in one fold.
     name, surer, source
         What the score is called, which of its values mean surer, and where it stands.
     """
@@ -56,7 +56,7 @@ def recalibrate(
     used = np.flatnonzero(~np.isnan(score) & ~np.isnan(correct))
     value = score[used] * (1.0 if surer == "higher" else -1.0)
     right = correct[used]
-    unit = np.unique(np.array([questions[i] for i in used]), return_inverse=True)[1].ravel()
+    unit = np.unique(questions[used], return_inverse=True)[1].ravel()
     fewest = min(int(right.sum()), int(len(right) - right.sum()))
     if fewest < FEWEST or len(unit) == 0 or unit.max() + 1 < FOLDS:
         raise ReadError(
