@@ -6,18 +6,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from epimeter.cli import epimeter as command_line
-from epimeter.errors import EpimeterError
-from epimeter.trust import key_file
+from option_walk import STAND_INS, WITH_ISSUER, commands, idle_options, prepared
 
 PLAIN = {
     "evaluate": ["a.csv"],
@@ -37,13 +32,21 @@ PLAIN = {
     "convert": ["log.json", "-o", "out.csv"],
     "monitor look": ["timed.csv", "--as-of", "2024-01-20"],
     "monitor feed": ["state.json", "timed.csv", "--as-of", "2024-01-20"],
-    "certify": ["timed.csv", "--issuer", "issuer", "--organization", "o", "--system", "s", "--system-version", "1",
-                "-o", "out.json"],
+    "report": ["by.epi"],
+    "sql": ["--dialect", "duckdb"],
+    "gate": [],
+    "collect": ["gathered", "arriving.csv"],
+    "monitor acknowledge": ["state.json", "silence-predictions:state:2024-01-12"],
+    "metrics": [],
+    "demo": [],
+    "experiment which": ["--rows", "1000"],
 }  # fmt: skip
 FIRST = {
     "recalibrate apply": ["recalibrate fit a.csv -o map.json"],
     "merge": ["summarise a.csv -o a.epi", "summarise b.csv -o b.epi"],
     "monitor feed": ["monitor feed state.json timed.csv --as-of 2024-01-12"],
+    "monitor acknowledge": ["monitor feed state.json timed.csv --as-of 2024-01-12"],
+    "report": ["summarise a.csv --by site -o by.epi"],
 }
 """Commands whose files others read."""
 VALUES = {
@@ -64,7 +67,8 @@ VALUES = {
     "verify_url": "https://example.org/v", "folder": "nowhere", "passphrase_file": "a.csv",
     "reference": "timed.csv", "tolerance": "0.3", "false_alarms": "1 per month", "window": "week", "delay": "2", "horizon": "3",
     "as_of": "2024-01-08", "system_id": "t", "system_version": "2", "digests": "sha-256:" + "0" * 64, "registration": "none",
-    "report": "a.csv", "conducted_by": "issuer",
+    "who": "me", "dialect": "postgres", "table": "rows", "outcome": "y", "only": "a", "junit": "out.xml", "sarif": "out.sarif",
+    "shields": "out.json", "family": "kernel", "write": "out", "study": "a.csv", "slice": "north", "require": "ece<=0",
 }  # fmt: skip
 """A value for every option that takes one; not the default, and nothing that fits a plain file by chance."""
 OWN = {
@@ -127,69 +131,27 @@ def files(tmp_path, monkeypatch):
         for k, (p, y) in enumerate(zip(np.tile(said, 10), np.tile(true, 10), strict=True))
     )
     (tmp_path / "timed.csv").write_text("\n".join(["timestamp,confidence,correct,site", *timed]))
+    arriving = (f"i{k},2024-01-0{1 + k % 9}T10:00:00Z,{p:.3f}" for k, p in enumerate(said))
+    (tmp_path / "arriving.csv").write_text("\n".join(["id,time,confidence", *arriving]))
+    gate = "[gate.{0}]\ndata = '{0}.csv'\n[[gate.{0}.require]]\nmetric = 'ece'\nat_most = 0.5\n"
+    (tmp_path / "epimeter.toml").write_text(gate.format("a") + gate.format("b"))
     return tmp_path
 
 
-def said_by(folder, arguments):
-    """What a command prints and writes; None where it refuses. What it changed is put back."""
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    run = CliRunner().invoke(command_line, arguments)
-    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    written = {str(path.relative_to(folder)): data for path, data in after.items() if before.get(path) != data}
-    for path in after.keys() - before.keys():
-        path.unlink()
-    for path in before:
-        if after.get(path) != before[path]:
-            path.write_bytes(before[path])
-    if run.exception is not None and not isinstance(run.exception, SystemExit):
-        assert isinstance(run.exception, EpimeterError | click.ClickException | OSError), repr(run.exception)
-        return None
-    if run.exit_code not in (0, 1):
-        return None
-    if arguments[0] == "certify":
-        return run.exit_code, {name: certified(data) for name, data in written.items() if "/" not in name}, run.stderr
-    return run.output, written, run.exit_code
-
-
-def certified(data):
-    """A certificate without what is drawn, counted or signed anew each time."""
-    found = json.loads(data)
-    for part in ("signature", "transparency", "credential_status"):
-        del found[part]
-    for name in ("id", "issued_at", "expires_at"):
-        del found["certificate"][name]
-    return found
-
-
-@pytest.fixture
-def issuer(files, monkeypatch):
-    monkeypatch.setattr(key_file, "_N", 1 << 4)
-    monkeypatch.setenv("EPIMETER_PASSPHRASE", "words enough for a test")
-    assert CliRunner().invoke(command_line, ["keys", "init", "issuer", "--issuer", "https://e.org"]).exit_code == 0
-
-
-def options(command):
-    found = command_line
-    for word in command.split():
-        found = found.get_command(None, word)
-    return [option for option in found.params if isinstance(option, click.Option)]
-
-
-@pytest.mark.parametrize(
-    "command", [pytest.param(one, marks=pytest.mark.slow) if one == "certify" else one for one in PLAIN]
-)
-def test_every_option_changes_what_is_said_or_is_refused(command, files, request):
-    if command == "certify":
-        request.getfixturevalue("issuer")
-    for first in FIRST.get(command, ()):
-        assert CliRunner().invoke(command_line, first.split()).exit_code in (0, 1)  # 1: an alarm is open
-    typed = [*command.split(), *PLAIN[command]]
-    plain = said_by(files, typed)
-    assert plain is not None
-    idle = []
-    for option in options(command):
-        name = max(option.opts, key=len)
-        given = [name] if option.is_flag else [name, OWN.get((command, name)) or VALUES[option.name]]
-        if (command, name) not in SAME and said_by(files, [*typed, *given]) == plain:
-            idle.append(" ".join(given))
+@pytest.mark.parametrize("command", PLAIN)
+def test_every_option_changes_what_is_said_or_is_refused(command, files):
+    prepared(*FIRST.get(command, ()))
+    idle = idle_options(
+        files,
+        command,
+        PLAIN[command],
+        lambda option, name: OWN.get((command, name)) or VALUES[option.name],
+        [name for one, name in SAME if one == command],
+        again=False,
+    )
     assert not idle, f"without effect: {idle}"
+
+
+def test_every_command_is_walked():
+    """Here, or where an issuer, a server or a study is at hand."""
+    assert {*commands()} == {*PLAIN, *WITH_ISSUER, *STAND_INS}

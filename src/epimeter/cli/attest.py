@@ -67,7 +67,14 @@ def attest(
     if not isinstance(document, dict):
         raise malformed("a certificate must be a JSON object")
     at = moment_of(None)
+    signing = {"--auditor": folder, "--name": name, "--basis": basis, "--data": data, "--assume-utc": assume_utc,
+               "--scope": scope, "--output": output}  # fmt: skip
+    if enter is None and (issuer is not None or auditor_key is not None):
+        raise click.UsageError("--issuer and --auditor-key are for --enter; without it nothing is entered")
     if enter is not None:
+        if any(signing.values()):
+            option = next(option for option, given in signing.items() if given)
+            raise click.UsageError(f"--enter takes an attestation that is signed already; it goes without {option}")
         if issuer is None:
             raise click.UsageError("--enter needs the issuer's folder: --issuer FOLDER")
         from epimeter.trust.attesting import enter_attestation
@@ -86,6 +93,8 @@ def attest(
         if data is None:
             raise click.UsageError("--basis reproduced needs the data: --data FILE")
         _reproduced(document, data, assume_utc)
+    elif data is not None or assume_utc:
+        raise click.UsageError("--data and --assume-utc are for --basis reproduced; without it no data are read")
     from epimeter.trust.attestation import attest as sign
     from epimeter.trust.canonical import to_base64
     from epimeter.trust.key_store import KeyStore

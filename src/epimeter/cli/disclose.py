@@ -55,6 +55,8 @@ def disclose(
         if summary is None:
             raise InputError("the certificate was made from a summary; name it with --summary", field="summary")
         parts = evidence_in([summary]).roots
+    elif summary is not None:
+        raise InputError("--summary is for a certificate from sums; this one was made from its records", field="summary")
     id = document["certificate"]["id"]
     made = show(record_columns(read(data, columns=choice, format=format)), record, id, parts)
     try:

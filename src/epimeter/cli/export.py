@@ -41,6 +41,8 @@ def export(certificate: str, kind: str, folder: str | None, output: str | None, 
     from epimeter.trust.strict_json import load_json
 
     refuse_overwriting(output, certificate)
+    if kind in ("dsse", "pretty") and (folder is not None or passphrase_file is not None):
+        raise click.UsageError(f"--issuer and --passphrase-file are for what is signed anew; --as {kind} is not")
     document = load_json(content_of(certificate))
     check_shape(document, SHAPE, "", absent=("transparency",))
     body = {name: content for name, content in document.items() if name not in UNSIGNED}

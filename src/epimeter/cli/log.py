@@ -70,6 +70,8 @@ def monitor(place: str, memory: str, status: str | None, **whom: Any) -> None:
         raise click.exceptions.Exit(1) from None
     for sentence in lies:
         click.echo(f"  {sentence}")
+    if status is not None and not lies:
+        click.echo("  the status list shows every revocation of the log")
     tree = seen.checkpoint
     click.echo(f"{tree.origin}: {tree.size:,} entries, consistent with the last visit; root {tree.root.hex()[:16]}…")
     raise click.exceptions.Exit(1 if lies else 0)

@@ -58,6 +58,7 @@ def renew(
             dataset=found.dataset_digest,
             period_end=found.period[1],
             obstacles=found.lacking,
+            digests=tuple(digest.lower() for digest in digests),
         )
         outcome = weigh(registry, new, signers, at)
     if outcome.outcome == "renewed":

@@ -65,6 +65,8 @@ def verify(
     from epimeter.trust.verify import report_matches
     from epimeter.trust.verify import verify as judge
 
+    if auditor_keys and not attestations:
+        raise click.UsageError("--auditor-key is for an attestation; give that with --attestation FILE")
     moment = moment_of(at)
     try:
         trust = trust_of(keys, log_keys, status_keys, roots, fingerprint)

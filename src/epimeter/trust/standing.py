@@ -101,6 +101,8 @@ class Reevaluation:
     period_end: datetime | None
     obstacles: tuple[str, ...] = ()
     """Which requirements of ERS 3.1 the data miss; then the evaluation decides nothing."""
+    digests: tuple[str, ...] = ()
+    """SHA-256 of the model's files, where they are stated: others than the certificate's are another system."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +180,10 @@ def not_counted(new: Reevaluation, subject: dict[str, Any], events: list[Event],
         (
             new.system_version == subject["system_version"],
             f"it is of version {new.system_version}, the certificate of {subject['system_version']}",
+        ),
+        (
+            not new.digests or {*new.digests} == {one["value"] for one in subject["digests"]},
+            "it is of other model files than the certificate names",
         ),
         (new.domain == subject["domain"], f"it is in the domain {new.domain}, the certificate in {subject['domain']}"),
         (to_moment(new.at) < expires_at, f"the certificate expired at {expires_at}; it needs a new one"),
