@@ -56,7 +56,9 @@ def disclose(
             raise InputError("the certificate was made from a summary; name it with --summary", field="summary")
         parts = evidence_in([summary]).roots
     elif summary is not None:
-        raise InputError("--summary is for a certificate from sums; this one was made from its records", field="summary")
+        raise InputError(
+            "--summary is for a certificate from sums; this one was made from its records", field="summary"
+        )
     id = document["certificate"]["id"]
     made = show(record_columns(read(data, columns=choice, format=format)), record, id, parts)
     try:
