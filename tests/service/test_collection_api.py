@@ -1,9 +1,13 @@
 """Predictions now, truth later, over HTTP and on both databases: joined, corrected, watched, told, killed."""
 
+import contextlib
 import datetime
+import gzip
 import io
 import json
 import os
+import re
+import sqlite3
 import threading
 import time
 from xml.etree import ElementTree
@@ -128,6 +132,24 @@ def test_ids_of_another_organisation_are_strangers(service, owner):
     assert owner.get("/v1/systems/mine/monitor").json()["systems"][0]["slices"][0]["windows"]["lifetime"] is None
 
 
+@pytest.mark.parametrize("kind", [ARROW, PARQUET, NDJSON])
+def test_bodies_come_packed_and_broken_ones_are_refused_with_nothing_kept(owner, kind):
+    said, _ = day(5, n=3000)
+    whole = {
+        ARROW: arrow,
+        PARQUET: parquet,
+        NDJSON: lambda t: "\n".join(map(json.dumps, t.drop(["time", "region"]).to_pylist())).encode(),
+    }[kind](said)
+    path, head = f"/v1/systems/packed-{kind[-7:].strip('.')}/predictions", {"Content-Type": kind}
+    for body, more in ((whole[: len(whole) // 2], {}), (gzip.compress(whole)[:-20], {"Content-Encoding": "gzip"})):
+        answer = owner.post(path, content=body, headers=head | more)
+        assert answer.status_code in (400, 422), answer.text
+    bomb = owner.post(path, content=gzip.compress(bytes(65 << 20)), headers=head | {"Content-Encoding": "gzip"})
+    assert bomb.status_code == 413, bomb.text
+    answer = owner.post(path, content=gzip.compress(whole), headers=head | {"Content-Encoding": "gzip"})
+    assert answer.json() == counts(new=3000)
+
+
 @pytest.mark.parametrize(
     ("rows", "status", "sentence"),
     [
@@ -222,6 +244,50 @@ def test_any_history_of_rows_ends_in_the_totals_of_their_last_state_on_postgres(
     assert sum(w.n_rows for p, w in collection.history(s).windows.items() if not p.slice) == sum(
         sum(w["shown"]) for (_, part), w in kept.items() if not part
     )
+
+
+class Explained(Collection):
+    """A collection that keeps the plan of every statement about its rows."""
+
+    def run(self, statement, values=()):
+        if "collected_rows" in statement and not statement.startswith("CREATE"):
+            self.cursor.execute(self._words(f"EXPLAIN {'' if self.postgres else 'QUERY PLAN '}{statement}"), values)
+            self.plans += [f"{statement[:60]} -> {row[-1]}" for row in self.cursor.fetchall()]
+        return super().run(statement, values)
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_rows_are_found_by_their_ids_and_windows_and_the_table_is_never_read_through(request, tmp_path, database):
+    postgres = database == "postgres"
+    url = request.getfixturevalue("postgres").database() if postgres else None
+    with contextlib.closing(psycopg.connect(url) if postgres else sqlite3.connect(tmp_path / "c.db")) as connection:
+        collection = Explained(connection.cursor(), postgres=postgres)
+        collection.plans = []
+        collection.begin()
+        s = collection.open("o", "s")
+        numbers = (
+            "SELECT generate_series(1, 60000) AS k"
+            if postgres
+            else "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 60000) SELECT k FROM n"
+        )
+        collection.cursor.execute(
+            "INSERT INTO collected_rows (system, id, win, at, confidence, slices, received) "
+            f"SELECT {s}, 'k' || k, '2026-01-0' || (1 + k % 9), 1, 0.5, '{{}}', 1 FROM ({numbers}) n"
+        )
+        collection.cursor.execute("ANALYZE collected_rows")
+        ids = [f"k{k}" for k in range(0, 120_000, 12)]
+        for confidence in (0.5, 0.75):  # again, then corrected
+            told = {"id": ids, "confidence": [confidence] * len(ids), "time": ["2026-01-05T00:00:00Z"] * len(ids)}
+            collection.predict(s, predictions(pa.table(told)), NOW)
+        for right in (True, False):
+            collection.conclude(s, outcomes(pa.table({"id": ids, "correct": [right] * len(ids)})), NOW)
+        collection.predict(s, predictions(pa.table({"id": ids, "confidence": [0.5] * len(ids)})), NOW)
+        collection.unmatched(s)
+        collection.age(s, NOW)
+        # In SQLite also: no search for all rows of a system.
+        wrong = re.compile(r"Seq Scan on collected_rows|SCAN (c|r|collected_rows)\b|\(system=\?\)$")
+        through = [plan for plan in collection.plans if wrong.search(plan)]
+        assert len(collection.plans) > 15 and not through, through
 
 
 @pytest.mark.slow

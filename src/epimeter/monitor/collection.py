@@ -52,6 +52,10 @@ RETENTION = 35.0
 """Days for which labelled rows are held: corrections within them count, and an evaluation can be made of them."""
 BEFORE = ("win", "confidence", "answer", "slices", "correct", "truth", "at", "truth_at")
 """What a row adds to the totals of its window."""
+INCOMING = "incoming i LEFT JOIN collected_rows c ON c.system = ? AND c.id = i.id"
+"""Rows that came beside those that are known: of an outer join the databases read a row an id, never all rows of a system."""
+SAID, RIGHT, TRUTH = (BEFORE.index(name) for name in ("confidence", "correct", "truth"))
+"""Where a row that was known before says so."""
 
 
 @dataclass(frozen=True)
@@ -155,23 +159,26 @@ class Collection(Database):
                 (purged, system),
             )
             refused = self.cursor.rowcount
-        repeated = self._drop_repeated(
-            system,
-            "c.confidence = i.confidence AND coalesce(c.answer, '') = coalesce(i.answer, '') AND c.at = i.at "
-            "AND c.slices = i.slices",
-        )
-        both = self.run(
+        query = (
             f"SELECT {_of('c', BEFORE)}, i.win, i.confidence, i.answer, i.slices, c.correct, c.truth, i.at, c.truth_at "
-            "FROM incoming i LEFT JOIN collected_rows c ON c.system = ? AND c.id = i.id",
-            (system,),
-        ).fetchall()
-        corrected = self._correct(
-            system,
-            now,
-            "prediction",
-            "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices",
-            "c.confidence IS NOT NULL",
+            f"FROM {INCOMING}"
         )
+        both = self.run(query, (system,)).fetchall()
+        repeated = corrected = 0
+        if any(row[SAID] is not None for row in both):  # as a rule predictions are new
+            repeated = self._drop_repeated(
+                system,
+                "c.confidence = i.confidence AND coalesce(c.answer, '') = coalesce(i.answer, '') AND c.at = i.at "
+                "AND c.slices = i.slices",
+            )
+            both = self.run(query, (system,)).fetchall()
+            corrected = self._correct(
+                system,
+                now,
+                "prediction",
+                "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices",
+                "c.confidence IS NOT NULL",
+            )
         self.run(
             "INSERT INTO collected_rows (system, id, win, at, confidence, answer, slices, received) "
             "SELECT cast(? AS BIGINT), id, win, at, confidence, answer, slices, cast(? AS BIGINT) FROM incoming WHERE true "
@@ -193,25 +200,28 @@ class Collection(Database):
         return taken
 
     def _concluded(self, system: int, now: int, n: int) -> Taken:
-        told = "(c.correct IS NOT NULL OR c.truth IS NOT NULL)"
-        repeated = self._drop_repeated(
-            system,
-            f"{told} AND coalesce(c.correct, -1) = coalesce(i.correct, -1) "
-            "AND coalesce(c.truth, '') = coalesce(i.truth, '')",
-        )
-        both = self.run(
+        query = (
             f"SELECT {_of('c', BEFORE)}, c.win, c.confidence, c.answer, c.slices, i.correct, i.truth, c.at, "
-            "coalesce(i.truth_at, cast(? AS BIGINT)) FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id "
-            "WHERE c.confidence IS NOT NULL",
-            (now, system),
-        ).fetchall()
-        corrected = self._correct(
-            system,
-            now,
-            "outcome",
-            "coalesce(cast({0}.correct AS TEXT), {0}.truth) || ' ' || coalesce({0}.source, '')",
-            told,
+            f"coalesce(i.truth_at, cast(? AS BIGINT)) FROM {INCOMING}"
         )
+        both = self.run(query, (now, system)).fetchall()
+        repeated = corrected = 0
+        if any(row[RIGHT] is not None or row[TRUTH] is not None for row in both):  # as a rule outcomes are new
+            told = "(c.correct IS NOT NULL OR c.truth IS NOT NULL)"
+            repeated = self._drop_repeated(
+                system,
+                f"{told} AND coalesce(c.correct, -1) = coalesce(i.correct, -1) "
+                "AND coalesce(c.truth, '') = coalesce(i.truth, '')",
+            )
+            both = self.run(query, (now, system)).fetchall()
+            corrected = self._correct(
+                system,
+                now,
+                "outcome",
+                "coalesce(cast({0}.correct AS TEXT), {0}.truth) || ' ' || coalesce({0}.source, '')",
+                told,
+            )
+        both = [row for row in both if row[SAID] is not None]
         self.run(
             "INSERT INTO collected_rows (system, id, correct, truth, truth_at, source, received) "
             "SELECT cast(? AS BIGINT), id, correct, truth, coalesce(truth_at, cast(? AS BIGINT)), source, cast(? AS BIGINT) "
@@ -224,6 +234,11 @@ class Collection(Database):
         return Taken(n - repeated - corrected, repeated, corrected, 0, n - repeated - len(both))
 
     def _incoming(self, columns: str) -> None:
+        if (
+            self.postgres
+        ):  # nothing is known of a new table: left alone, the planner reads all rows to find a few by their ids
+            self.run("SET LOCAL enable_hashjoin = off")
+            self.run("SET LOCAL enable_mergejoin = off")
         self.run("DROP TABLE IF EXISTS incoming")
         self.run(f"CREATE TEMPORARY TABLE incoming (id TEXT NOT NULL PRIMARY KEY, {columns})")
 
@@ -235,8 +250,7 @@ class Collection(Database):
     def _drop_repeated(self, system: int, same: str) -> int:
         """Forget incoming rows that say what is known already; how many they were."""
         self.run(
-            "DELETE FROM incoming WHERE id IN "
-            f"(SELECT i.id FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {same})",
+            f"DELETE FROM incoming WHERE id IN (SELECT i.id FROM {INCOMING} WHERE {_asked(same)})",
             (system,),
         )
         return int(self.cursor.rowcount)
@@ -246,7 +260,7 @@ class Collection(Database):
         self.run(
             "INSERT INTO collected_corrections (system, id, half, before, after, at) "
             f"SELECT c.system, c.id, '{half}', {shown.format('c')}, {shown.format('i')}, cast(? AS BIGINT) "
-            f"FROM incoming i JOIN collected_rows c ON c.system = ? AND c.id = i.id WHERE {where}",
+            f"FROM {INCOMING} WHERE {_asked(where)}",
             (now, system),
         )
         return int(self.cursor.rowcount)
@@ -258,7 +272,7 @@ class Collection(Database):
         half = len(BEFORE)
         event = self._state(system).kind == "event"
         moved = windows_of([row[half:] for row in both], event=event)
-        known = [row[:half] for row in both if row[1] is not None]
+        known = [row[:half] for row in both if row[SAID] is not None]
         for place, window in windows_of(known, event=event).items():
             moved[place] = moved.get(place, empty()).less(window)
         self._add(system, moved)
@@ -299,7 +313,7 @@ class Collection(Database):
         if gone or given_up:
             self.run("UPDATE collected_systems SET purged = ? WHERE system = ? AND purged < ?", (old, system, old))
         end = now - int(settings.horizon * DAY)
-        self.run("DELETE FROM collected_rows WHERE system = ? AND confidence IS NULL AND received < ?", (system, end))
+        self.run("DELETE FROM collected_rows WHERE system = ? AND win IS NULL AND received < ?", (system, end))
         unmatched = self.cursor.rowcount
         self.run("UPDATE collected_systems SET unmatched = unmatched + ? WHERE system = ?", (unmatched, system))
         return Aged(gone, given_up, unmatched)
@@ -330,7 +344,7 @@ class Collection(Database):
     def unmatched(self, system: int) -> tuple[int, int]:
         """Outcomes that wait for their prediction, and those that waited in vain."""
         waiting = self.run(
-            "SELECT count(*) FROM collected_rows WHERE system = ? AND confidence IS NULL", (system,)
+            "SELECT count(*) FROM collected_rows WHERE system = ? AND win IS NULL", (system,)
         ).fetchone()[0]
         given_up = self.run("SELECT unmatched FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
         return int(waiting), int(given_up)
@@ -362,6 +376,11 @@ class Collection(Database):
 
 def _of(table: str, names: Sequence[str]) -> str:
     return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _asked(condition: str) -> str:
+    """A condition in a form that does not make an inner join of an outer one."""
+    return f"CASE WHEN {condition} THEN 1 ELSE 0 END = 1"
 
 
 def _refuse_many(names: set[str]) -> None:

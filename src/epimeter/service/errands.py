@@ -18,6 +18,7 @@ from epimeter.metrics import ers_ece
 from epimeter.passport import canonical, passport, pdf
 from epimeter.report.evaluation import report_on
 from epimeter.service.bodies import Body, encoded, unpacked
+from epimeter.service.collected_rows import Half, parts_of, write_parts
 from epimeter.service.columns import Columns, to_records, to_table
 from epimeter.service.comparing import compared
 from epimeter.service.dropped_files import looked_at
@@ -109,6 +110,16 @@ class LookAtFile(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     at: int
 
 
+class CollectRows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    """Read a body of predictions or outcomes; their columns are written in parts."""
+
+    half: Half
+    kind: str
+    encoding: str
+    limit: int
+    limits: Limits
+
+
 class CompareRows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """Compare the kept rows of two evaluations, which come one after the other; the first takes so many bytes."""
 
@@ -138,6 +149,12 @@ class Rows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     kept: bool
 
 
+class Came(msgspec.Struct, tag=True, frozen=True):
+    """How many rows were written."""
+
+    n_rows: int
+
+
 class Measured(msgspec.Struct, tag=True, frozen=True):
     """What rows gave."""
 
@@ -164,8 +181,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     errors: tuple[tuple[str, str], ...] = ()
 
 
-Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile | CompareRows
-Outcome = Rows | Measured | Judged | Document | Refused
+Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile | CollectRows | CompareRows
+Outcome = Rows | Came | Measured | Judged | Document | Refused
 
 
 def warm() -> None:
@@ -186,6 +203,8 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             found = read_body(errand, rows, kept)
             assert found is not None
             return found
+        if isinstance(errand, CollectRows):
+            return _collected(errand, rows, kept)
         if isinstance(errand, LookAtFile):
             said = (errand.name, errand.columns, errand.kind)
             found_in = looked_at(rows, *said, assume_utc=errand.assume_utc, at=errand.at, target=kept)
@@ -209,6 +228,19 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
         return Refused(problem.kind, problem.detail, tuple(problem.errors))
     except MemoryError:
         return Refused("too-large", "these rows take more memory than the service gives to one request; send fewer")
+
+
+def _collected(errand: CollectRows, rows: BinaryIO, kept: BinaryIO) -> Came:
+    settings = errand.limits.to_settings()
+    body = Body.of(rows)
+    plain = unpacked(body, errand.encoding, settings.data, errand.limit)
+    try:
+        parts = parts_of(plain, errand.kind, errand.half, settings)
+        write_parts(parts, kept)
+        return Came(sum(len(part.id) for part in parts))
+    finally:
+        if plain is not body:
+            plain.close()
 
 
 def _done_from_sums(errand: AssessRows | WritePassport, data: bytes) -> Outcome:

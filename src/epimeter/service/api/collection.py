@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import anyio
@@ -19,10 +18,11 @@ from epimeter.monitor.watch import look
 from epimeter.service.access import Known
 from epimeter.service.alarm_feed import atom
 from epimeter.service.answers import answer
-from epimeter.service.bodies import encoding_of, media_type, read_as, receive, small_body, unpacked
-from epimeter.service.collected import take_outcomes, take_predictions
+from epimeter.service.bodies import encoding_of, media_type, read_as, receive, small_body
+from epimeter.service.collected import taken
+from epimeter.service.collected_rows import MEDIA_TYPES, Half
 from epimeter.service.documents import BINARY, content_of, documented
-from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET
+from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import (
@@ -55,7 +55,7 @@ def _bodies(whole: type, row: type, line: str) -> dict[str, Any]:
     }
 
 
-async def _take(request: Request, caller: Known, system: str, take: Callable[..., Collected]) -> Response:
+async def _take(request: Request, caller: Known, system: str, half: Half) -> Response:
     state = request.app.state
     kind, packing = media_type(request), encoding_of(request)
     if kind not in MEDIA_TYPES:
@@ -65,18 +65,12 @@ async def _take(request: Request, caller: Known, system: str, take: Callable[...
     settings = state.settings
     limit = settings.max_json if kind == JSON else settings.max_unpacked
     body = await receive(request, settings, min(limit, settings.max_body))
-
-    def work() -> Collected:
-        plain = unpacked(body, packing, str(settings.folder), limit)
-        try:
-            return take(state.store, caller, system, plain, kind, settings)
-        finally:
-            if plain is not body:
-                plain.close()
-
     try:
-        with anyio.CancelScope(shield=True):
-            made = await to_thread.run_sync(work)
+        async with state.measuring.of(caller.organization):
+            with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
+                made = await to_thread.run_sync(
+                    taken, state, caller, system, half, body, kind, packing, limiter=state.waiting
+                )
     finally:
         body.close()
     state.gauges.count("rows_collected", made.new + made.corrected)
@@ -99,7 +93,7 @@ async def _take(request: Request, caller: Known, system: str, take: Callable[...
     ),
 )
 async def predicted(request: Request, caller: Known, system_id: System) -> Response:
-    return await _take(request, caller, system_id, take_predictions)
+    return await _take(request, caller, system_id, "predictions")
 
 
 @area.post(
@@ -115,7 +109,7 @@ async def predicted(request: Request, caller: Known, system_id: System) -> Respo
     ),
 )
 async def concluded(request: Request, caller: Known, system_id: System) -> Response:
-    return await _take(request, caller, system_id, take_outcomes)
+    return await _take(request, caller, system_id, "outcomes")
 
 
 def _number(db: Any, caller: Known, system: str) -> int:
