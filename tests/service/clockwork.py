@@ -28,7 +28,7 @@ def main():
     from epimeter.cli import main as program
     from epimeter.trust import key_file
 
-    key_file._N = 16  # as in `quick_keys`
+    key_file._N = 16  # as in `quick_secrets`
     time.time = lambda: _time() + offset()
     time.time_ns = lambda: _time_ns() + int(offset() * 1e9)
     for name, module in list(sys.modules.items()):

@@ -9,7 +9,7 @@ import threading
 import ground
 import httpx
 import pytest
-from servers import Service, running
+from servers import NO_TLS, Service, running
 
 PATH = "/v1/evaluate"
 ONE = ground.body({"confidence": [0.9], "correct": [True]})
@@ -44,7 +44,7 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
         answers = []
 
         def load():
-            with httpx.Client(base_url=made.url, headers={"x-api-key": key}, timeout=60) as one:
+            with httpx.Client(base_url=made.url, headers={"x-api-key": key}, timeout=60, verify=NO_TLS) as one:
                 while not stop.is_set():
                     answers.append(one.post(PATH, json=ONE).status_code)
 

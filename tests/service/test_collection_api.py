@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
-from servers import running
+from servers import NO_TLS, running
 
 from epimeter.monitor.arriving import outcomes, predictions
 from epimeter.monitor.collection import BEFORE, Collection, Taken
@@ -303,7 +303,7 @@ def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(
             stop = threading.Event()
 
             def feed(turn=turn, stop=stop, url=service.url):
-                with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=10) as mine:
+                with httpx.Client(base_url=url, headers={"x-api-key": key}, timeout=10, verify=NO_TLS) as mine:
                     for batch in range(200):
                         ids = [f"{turn}-{batch}-{k}" for k in range(100)]
                         body = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import ground
 import httpx
 import pytest
-from servers import Postgres, Service, running
+from servers import NO_TLS, Postgres, Service, running
 
 from epimeter.store import Store, evaluations, tables
 from epimeter.store.moments import month_of, now
@@ -297,12 +297,14 @@ def test_two_processes_on_one_postgresql_keep_limits_quota_jobs_and_log(tmp_path
         both = [first.url, second.url]
 
         def post(at, path=PATH, **options):
-            return httpx.post(at + path, timeout=60, **options)
+            return httpx.post(at + path, timeout=60, verify=NO_TLS, **options)
 
         try:
             with first.tenant("Two", "OPEN") as client:
                 key = {"x-api-key": client.key["key"]}
-                answers = pool.map(lambda at: httpx.get(f"{at}/v1/usage", headers=key, timeout=30), both * 15)
+                answers = pool.map(
+                    lambda at: httpx.get(f"{at}/v1/usage", headers=key, timeout=30, verify=NO_TLS), both * 15
+                )
                 assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 20}
             with first.tenant("Quota", "STANDARD") as client:
                 store = Store(url, pool=1)

@@ -11,7 +11,7 @@ from importlib.resources import files
 import ground
 import httpx
 import pytest
-from servers import running
+from servers import NO_TLS, running
 
 from epimeter.trust.canonical import from_base64
 from epimeter.trust.entries import system_digest
@@ -362,5 +362,7 @@ def light(colour):
 
 def test_the_reference_can_be_asked_for_by_many_at_once_after_a_start(tmp_path):
     with running(tmp_path) as fresh, ThreadPoolExecutor(12) as crowd:
-        answers = crowd.map(lambda _: httpx.get(f"{fresh.url}/docs", headers=HTML, timeout=60).status_code, range(12))
+        answers = crowd.map(
+            lambda _: httpx.get(f"{fresh.url}/docs", headers=HTML, timeout=60, verify=NO_TLS).status_code, range(12)
+        )
         assert set(answers) == {200}

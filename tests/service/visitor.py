@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import httpx
+from servers import NO_TLS
 
 HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "sec-fetch-site": "same-origin"}
 
@@ -16,6 +17,7 @@ class Visitor(httpx.Client):
             base_url=getattr(service, "url", None) or service.base_url,
             headers=HTML,
             timeout=60,
+            verify=NO_TLS,
             event_hooks={"response": [self._keep]},
         )
 
