@@ -113,7 +113,7 @@ def tail_bound(first: Atoms, second: Atoms, value: float) -> float:
     if not math.isfinite(value) or plus.any() or minus.any():
         return 1.0
     differences = units + (high * (1 << HALF) + low) / (1 << STEPS)
-    squares = float(differences @ differences)
+    squares = float(np.sum(differences**2))
     return min(1.0, 2 * math.exp(-((value * len(differences)) ** 2) / (2 * squares))) if squares > 0 else 1.0
 
 

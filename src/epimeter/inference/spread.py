@@ -247,7 +247,7 @@ def skill_ends(view: Multiclass, value: float, design: SamplingDesign, level: fl
     constant = 1 - 2 * shares[view.true] + float(shares @ shares)
     prob = view.prob.astype(np.float64)
     scored = np.einsum("ij,ij->i", prob, prob) - 2 * view.picked + 1
-    reference = float(weight @ constant / weight.sum())
+    reference = float(np.sum(weight * constant) / weight.sum())
     if reference <= 0 or design.units < 2:
         return None
     influence = -(scored - (1 - value) * constant) / reference

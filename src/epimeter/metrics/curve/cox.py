@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.limits import Between
-from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit
+from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit, weighted_mean
 from epimeter.metrics.curve.logistic import (
     Space,
     best_intercept,
@@ -158,4 +158,4 @@ def mean_outcome(levels: Levels) -> NDArray[np.float64]:
 
 def mean_distance(levels: Levels, mapped: NDArray[np.float64], norm: float) -> float:
     """Mean over the rows of |mapped - c|^norm."""
-    return float(levels.weight @ np.abs(mapped - levels.prob) ** norm / levels.weight.sum())
+    return weighted_mean(np.abs(mapped - levels.prob) ** norm, levels.weight)

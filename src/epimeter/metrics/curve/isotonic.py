@@ -170,11 +170,16 @@ def _of_counts(rows: OrderedRows) -> tuple[float, float, float]:
 def mean_score(levels: Levels, said: Floats, score: Score) -> float:
     """Mean score of a forecast that depends on the confidence; infinite where the impossible came true."""
     false = levels.weight - levels.true
+
+    def mean(scores: Floats) -> float:
+        """Rounded once, so that no bit depends on the threads of a library for products of vectors."""
+        return math.fsum(scores.tolist()) / math.fsum(levels.weight.tolist())
+
     if score == "brier":
-        return float((levels.true @ (1 - said) ** 2 + false @ said**2) / levels.weight.sum())
+        return mean(levels.true * (1 - said) ** 2 + false * said**2)
     if ((said == 0) & (levels.true > 0)).any() or ((said == 1) & (false > 0)).any():
         return math.inf
     # 0 log 0 = 0: certain and right costs nothing
     hit = np.log(np.where(levels.true > 0, said, 1.0))
     miss = np.log1p(-np.where(false > 0, said, 0.0))
-    return float(-(levels.true @ hit + false @ miss) / levels.weight.sum()) + 0.0
+    return -mean(levels.true * hit + false * miss) + 0.0

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ def logistic(eta: Floats) -> Floats:
     """The inverse of the logit, without overflow."""
     small = np.exp(-np.abs(eta))
     return np.asarray(np.where(eta >= 0, 1.0, small) / (1.0 + small))
+
+
+def weighted_mean(values: Floats, weight: Floats) -> float:
+    """Sums are rounded once, so that no bit depends on the threads of a library for products of vectors."""
+    return math.fsum((weight * values).tolist()) / math.fsum(weight.tolist())
 
 
 def are_whole(weight: Floats) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Between
-from epimeter.metrics.curve.levels import as_copies, clipped, quantiles
+from epimeter.metrics.curve.levels import as_copies, clipped, quantiles, weighted_mean
 from epimeter.metrics.curve.logistic import step_length
 from epimeter.summaries import Rows
 from epimeter.views import Multiclass
@@ -75,7 +75,7 @@ def eci(
     for column in ratio.T:
         columns.append(spline_columns(column, np.unique(quantiles(column, copies, np.array(KNOTS[int(knots)])))))
     fitted = multinomial_fit(orthonormal(np.concatenate(columns, axis=1), weight), true, weight, n_classes)
-    value = float(weight @ np.sum((prob - fitted) ** 2, axis=1) / (weight.sum() * n_classes))
+    value: float = weighted_mean(np.sum((prob - fitted) ** 2, axis=1), weight) / n_classes
     return value * (50 * n_classes if scale == "percent" else 1)
 
 
@@ -254,7 +254,7 @@ def reached(free: Floats, true: NDArray[np.intp], weight: Floats) -> float:
     whole = np.concatenate([np.zeros((len(free), 1)), free], axis=1)
     top = whole.max(axis=1)
     log_sum = top + np.log(np.sum(np.exp(whole - top[:, None]), axis=1))
-    return float(weight @ (whole[np.arange(len(true)), true] - log_sum))
+    return float(np.sum(weight * (whole[np.arange(len(true)), true] - log_sum)))
 
 
 def softmax(free: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
-from epimeter.metrics.curve.levels import TOP_LABEL, filled
+from epimeter.metrics.curve.levels import TOP_LABEL, filled, weighted_mean
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
 
@@ -68,7 +68,7 @@ def pws(rows: OrderedRows, *, covariance: Literal["HC0", "HC1", "null", "ols"] =
     n = float(weight.sum())
     # 1. Orthonormal polynomials q under the weights. In them the statistic is d' M^-1 d with d = sum q (y - c) and
     #    M = sum w q q': it does not depend on the basis.
-    centre = float(weight @ c / n)
+    centre = weighted_mean(c, weight)
     width = max(float(np.abs(c - centre).max()), 1e-150)
     powers = np.vander((c - centre) / width, 3, increasing=True)
     root = np.sqrt(weight)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import metric
 from epimeter.limits import Above, Between
-from epimeter.metrics.curve.levels import TOP_LABEL, as_copies, filled, points, quantiles, weighty_rows
+from epimeter.metrics.curve.levels import TOP_LABEL, as_copies, filled, points, quantiles, weighted_mean, weighty_rows
 from epimeter.metrics.curve.loess import loess
 from epimeter.summaries import Ordered, OrderedRows
 from epimeter.summaries.rows import KeptRows
@@ -119,7 +119,7 @@ def loess_curve(rows: OrderedRows, *, at: Any = 0.5, span: Span = 0.75, degree: 
 )
 def ici(curve: CurveErrors) -> float:
     """Mean distance of the smoothed calibration curve from the diagonal."""
-    return float(curve.weight @ curve.error / curve.weight.sum())
+    return weighted_mean(curve.error, curve.weight)
 
 
 @metric(

@@ -12,7 +12,7 @@ from epimeter.card import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm
-from epimeter.metrics.curve.levels import TOP_LABEL
+from epimeter.metrics.curve.levels import TOP_LABEL, weighted_mean
 from epimeter.summaries import Ordered, OrderedRows
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ def fott_spline(rows: OrderedRows, *, knots: Annotated[int, AtLeast(3)] = 6, nor
     height = np.cumsum(outcome - rows.prob) / n
     slope = NaturalSpline(n, knots).slopes(height)
     error = np.abs(np.add.reduceat(slope, rows.starts) / tie) ** norm
-    return float(tie @ error / n)
+    return weighted_mean(error, tie.astype(np.float64))
 
 
 class NaturalSpline:
