@@ -9,6 +9,7 @@ import pytest
 from epimeter import evaluate_forecasts
 from epimeter.cli import main
 from epimeter.readers.forecast_table import read_forecasts
+from epimeter.report import forecast_pass
 
 
 @pytest.fixture
@@ -195,3 +196,31 @@ def test_extreme_files_have_a_report_too(run, tmp_path, text, words):
 def test_a_file_of_probabilities_is_still_one(run, tmp_path):
     (tmp_path / "rows.csv").write_text("y_true,y_prob,lower,upper\n1,0.8,0,1\n0,0.3,0,1\n1,0.6,0,1\n")
     assert "each row states the probability of outcome 1" in run("evaluate", tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("kind", ["normal", "ensemble", "set"])
+def test_more_rows_than_the_limit_are_measured_in_one_pass_with_the_same_bits(run, tmp_path, frames, kind, monkeypatch):
+    frame = frames[kind].assign(weight=np.arange(400) % 3 + 0.5) if kind == "ensemble" else frames[kind]
+    frame[:150].to_csv(tmp_path / "a.csv", index=False)
+    frame[150:].to_parquet(tmp_path / "b.parquet")
+    files = tmp_path / "a.csv", tmp_path / "b.parquet"
+    held = json.loads(run("evaluate", *files, "--json", "--draws", "199"))
+    monkeypatch.setattr(forecast_pass, "SHOWN", 120)
+    passed = json.loads(run("evaluate", *files, "--json", "--draws", "199", "--row-limit", "100"))
+    assert passed["n_rows"] == 400 and passed["verdict"]["coverage"] == held["verdict"]["coverage"]
+    assert any("every 4th row" in line for line in passed["cautions"])
+    before = {m["metric"]: m for m in held["measurements"]}
+    assert len(passed["measurements"]) + len(passed["left_out"]) == len(before) + len(held["left_out"])
+    for m in passed["measurements"]:
+        assert m["value"] == before[m["metric"]]["value"]
+        ends, others = m["interval"], before[m["metric"]]["interval"]
+        room = 0.5 * (others["high"] - others["low"]) if "parts" in ends["method"] else 1e-9
+        assert ends["low"] == pytest.approx(others["low"], abs=room) and ends["high"] == pytest.approx(
+            others["high"], abs=room
+        )
+    needs = "pit_test" if kind != "set" else "class_conditional_coverage"
+    if kind != "ensemble":  # whose weights refuse it first
+        assert "more than row_limit (100)" in passed["left_out"][needs]
+        said = run("evaluate", *files, "--metric", needs, "--row-limit", "100", code=2)
+        assert f"{needs} cannot be measured on these data: needs all rows" in said
+    assert needs in before or kind == "ensemble"

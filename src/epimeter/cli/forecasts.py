@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from epimeter.cli.certainty import Certainty
+from epimeter.cli.progress import Progress
 from epimeter.cli.streaming import Streaming
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
@@ -26,11 +27,14 @@ NOT_FOR_FORECASTS = (
     ("bins", "--bins"),
     ("binning", "--binning"),
     ("standard", "--standard"),
-    ("row_limit", "--row-limit"),
     ("sample", "--sample"),
     ("skip_damaged", "--skip-damaged"),
 )
-"""Options that say something of probabilities, or of a pass in bounded memory."""
+"""Options that say something of probabilities."""
+ROW_LIMIT = 1_000_000
+"""Rows above which nothing is kept but totals: a replicate of all rows takes as long as a pass."""
+LARGE = 1 << 25
+"""Bytes of all files from which they are read piece by piece."""
 
 
 def is_forecast_file(files: list[str], format: str | None) -> bool:
@@ -69,6 +73,9 @@ def evaluated_forecasts(
     for name, option in NOT_FOR_FORECASTS:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} does not apply to forecasts of a number or a set; leave it out")
+    streamed = None if asked.by else _streamed(files, choice, format, metrics, choices, certainty, asked.row_limit)
+    if streamed is not None:
+        return {None: streamed}
     table = doubted(read_forecast_files(files, columns=choice.columns, format=format, by=asked.by))
 
     def report(rows: ForecastTable) -> ForecastReport:
@@ -88,3 +95,41 @@ def evaluated_forecasts(
     label = slice_names(table.slices, asked.by)
     names = sorted(np.unique(label).tolist())
     return chosen(ForecastReports(names, lambda name: report(table.take(label == name))), asked.value)
+
+
+def _streamed(
+    files: list[str],
+    choice: Choice,
+    format: str | None,
+    metrics: Any,
+    choices: dict[str, Any],
+    certainty: Certainty,
+    row_limit: int | None,
+) -> ForecastReport | None:
+    """The report of one pass in bounded memory; None where there are few rows, which are better held."""
+    import os
+
+    from epimeter.report.forecast_pass import ForecastPass
+    from epimeter.sources.forecast_files import forecast_pieces
+    from epimeter.sources.paths import places
+
+    if files[0] == "-" or (row_limit is None and sum(os.path.getsize(p.path) for p in places(files)) < LARGE):
+        return None
+    if certainty.interval == "bootstrap":
+        raise click.UsageError(
+            "--interval bootstrap needs all rows in memory; files of this size have intervals of a pass"
+        )
+    limit = ROW_LIMIT if row_limit is None else row_limit
+    passing, bar = ForecastPass(metrics, choices, limit), Progress(None)
+    held: list[ForecastTable] = []
+    try:
+        for piece in forecast_pieces(files, columns=choice.columns, format=format):
+            bar(piece.n_rows)
+            held.append(piece)
+            if passing.n_rows or sum(each.n_rows for each in held) > limit:
+                for each in held:
+                    passing.add(each)
+                held.clear()
+    finally:
+        bar.close()
+    return passing.report(level=choices.get("level"), **certainty.of_forecasts()) if passing.n_rows else None

@@ -21,7 +21,7 @@ from epimeter.forecasts import Forecast
 from epimeter.inference.bootstrap import ends, scheme
 from epimeter.inference.spread import SamplingDesign, clopper_pearson, design_of, skewed_ends, third_moment, wilson
 from epimeter.results import Interval, Result
-from epimeter.summaries.exact import RowMeans, RowSums, whole
+from epimeter.summaries.exact import RowMeans, sums_of
 
 Floats = NDArray[np.float64]
 
@@ -66,10 +66,7 @@ def interval_of_forecast(
         )
     value, drawn = _drawn(metric, recipe, view, choices, design, draws, seed)
     kind: Any = "percentile" if method == "percentile" else "basic"
-    low, high = ends(value, drawn, level, kind)
-    least, most = metric.card.range
-    low, high = (max(end, least) if least is not None else end for end in (low, high))
-    low, high = (min(end, most) if most is not None else end for end in (low, high))
+    low, high = within_range(metric, *ends(value, drawn, level, kind))
     note = "the upward bias of errors near 0 is not removed" if metric.card.ideal == 0.0 else ""
     return Interval(low=low, high=high, level=level, method=f"{kind} bootstrap", units=design.units, note=note)
 
@@ -91,13 +88,18 @@ def _of_mean(metric: Metric[Any], rows: Floats, design: SamplingDesign, level: f
     influence = rows - centre
     error = design.deviation(influence)
     third = third_moment(influence, error) if plain and error > 0 else None
-    low, high = skewed_ends(centre, error, third, design, level)
-    least, most = metric.card.range
-    low = low if least is None else max(low, least)
-    high = high if most is None else min(high, most)
+    low, high = within_range(metric, *skewed_ends(centre, error, third, design, level))
     word = "normal, skewness removed" if third is not None else "normal"
     word += ", by groups" if design.group is not None else ""
     return Interval(low=low, high=high, level=level, method=word, units=design.units)
+
+
+def within_range(metric: Metric[Any], low: float, high: float) -> tuple[float, float]:
+    """Ends that leave the range of the metric are drawn back to it."""
+    least, most = metric.card.range
+    low, high = (max(end, least) if least is not None else end for end in (low, high))
+    low, high = (min(end, most) if most is not None else end for end in (low, high))
+    return low, high
 
 
 def _mean(rows: Floats, weight: Floats | None) -> float:
@@ -131,7 +133,7 @@ def _drawn(
 
         def replicate(counts: Any, chosen: Any) -> float:
             mass = counts * weight
-            return headline(_sums(mass @ rows, float(mass.sum())))
+            return headline(sums_of(mass @ rows, float(mass.sum())))
     else:
 
         def replicate(counts: Any, chosen: Any) -> float:
@@ -147,10 +149,3 @@ def _drawn(
     if np.isnan(drawn).any():
         raise UndefinedMetricError(f"{metric.name} has no value on some of the rows drawn again, so no interval")
     return value, drawn
-
-
-def _sums(totals: Floats, mass: float) -> RowSums:
-    """Totals in doubles as the summary that a metric reads."""
-    none = (0,) * len(totals)
-    whole_totals = tuple(whole(np.array([total])) for total in totals.tolist())
-    return RowSums(whole(np.array([mass])), whole_totals, none, none, max(1, round(mass)), True)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from epimeter.forecasts import Forecast, Normal, Sets, States
-from epimeter.metrics.distribution.coverage import inside
 from epimeter.report.measurement import Measurement
 from epimeter.results import plain
 
@@ -54,7 +53,10 @@ class ForecastVerdict:
 def forecast_verdict(
     view: Forecast, level: float, lines: Mapping[str, Measurement], independent: bool
 ) -> ForecastVerdict | None:
-    """The verdict; None where coverage has no value (quantiles that state no interval of the level)."""
+    """The verdict; None where coverage has no value (quantiles that state no interval of the level).
+
+    The measurements may be those of more rows than `view` holds: then bias and spread are told by those it does.
+    """
     if isinstance(view, States):
         return _of_state(view, lines, independent)
     share = lines.get("set_coverage" if isinstance(view, Sets) else "picp")
@@ -62,7 +64,7 @@ def forecast_verdict(
         return None
     p_values: dict[str, float] = {}
     if view.weight is None and independent:
-        p_values["coverage"] = _binomial(view, level)
+        p_values["coverage"] = _binomial(share, level)
         test = lines.get("pit_test")
         if test is not None and test.value is not None:
             p_values["pit_test"] = float(test.fields["p_value"])
@@ -71,7 +73,7 @@ def forecast_verdict(
     refuted = None if p_value is None else p_value < ALPHA
     sentences = [
         _covered(view, share, level),
-        *_tested(refuted, loudest, p_value, view.n_rows),
+        *_tested(refuted, loudest, p_value, share.n_rows),
         *_direction(view, lines),
     ]
     return ForecastVerdict(
@@ -97,11 +99,11 @@ def _of_state(view: States, lines: Mapping[str, Measurement], independent: bool)
     )
 
 
-def _binomial(view: Forecast, level: float) -> float:
+def _binomial(share: Measurement, level: float) -> float:
     from scipy.stats import binomtest
 
-    hits = view.covered if isinstance(view, Sets) else inside(view, level)
-    return float(binomtest(int(hits.sum()), view.n_rows, level).pvalue)
+    assert share.value is not None
+    return float(binomtest(round(share.value * share.n_rows), share.n_rows, level).pvalue)
 
 
 def _covered(view: Forecast, share: Measurement, level: float) -> str:

@@ -71,16 +71,13 @@ def evaluate_forecasts(
     view = forecast(y_true, sample_weight=sample_weight, groups=groups, **stated)
     if level is not None:
         choices["level"] = level
-    named = _named(metrics, view)
-    known = {name for metric in named for name in metric.parameters}
-    for name in choices:
-        if name not in known:
-            raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
+    named = metrics_named(metrics, view)
+    refuse_unknown(choices, named)
     design = design_of(view, groups)
     made, left_out = [], {}
     how = None if intervals is None or design.units < 2 else (intervals, interval_level, draws, seed)
     for metric in named:
-        reason = _obstacle(metric, view)
+        reason = obstacle(metric, view)
         if reason is not None:
             if metrics not in (None, "all"):
                 raise InputError(f"{metric.name} cannot be measured on these data: {reason}", field=metric.name)
@@ -95,7 +92,7 @@ def evaluate_forecasts(
         level=chosen,
         measurements=tuple(made),
         left_out=left_out,
-        cautions=_cautions(view, level, made),
+        cautions=cautions_of(view, level),
         verdict=forecast_verdict(view, chosen, {m.metric: m for m in made}, design.units == view.n_rows),
         curves=forecast_curves(view, chosen),
         source=dict(source or {}),
@@ -111,7 +108,8 @@ def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return stated, {name: value for name, value in given.items() if name not in COLUMNS}
 
 
-def _named(metrics: str | Iterable[str] | None, view: Forecast) -> list[Metric[Any]]:
+def metrics_named(metrics: str | Iterable[str] | None, view: Forecast) -> list[Metric[Any]]:
+    """The metrics of these names; without names every one that the kind of forecast allows."""
     if metrics in (None, "all"):
         every = catalogue("distribution").values()
         return [metric for metric in every if view.kind in metric.card.forecasts]
@@ -127,7 +125,16 @@ def _named(metrics: str | Iterable[str] | None, view: Forecast) -> list[Metric[A
     return named
 
 
-def _obstacle(metric: Metric[Any], view: Forecast) -> str | None:
+def refuse_unknown(choices: Mapping[str, Any], metrics: Iterable[Metric[Any]]) -> None:
+    """Refuse parameters that none of the metrics has."""
+    known = {name for metric in metrics for name in metric.parameters}
+    for name in choices:
+        if name not in known:
+            raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
+
+
+def obstacle(metric: Metric[Any], view: Forecast) -> str | None:
+    """Why a metric cannot be measured on these rows; None where it can."""
     card = metric.card
     if view.kind not in card.forecasts:
         return f"is read off forecasts of kind {' or '.join(card.forecasts)}; these are of kind {view.kind}"
@@ -149,13 +156,7 @@ def _measure(
 ) -> Measurement:
     recipe: Any
     recipe, rest = metric.settle({name: value for name, value in choices.items() if name in metric.parameters})
-    parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(rest)
-    facts: dict[str, Any] = {
-        "metric": metric.name,
-        "title": metric.card.title,
-        "parameters": parameters,
-        "n_rows": view.n_rows,
-    }
+    facts = facts_of(metric, recipe, rest, view.n_rows)
     try:
         answer = metric.compute(recipe.finish(recipe.summarise(view)), **rest)
     except UndefinedMetricError as reason:
@@ -169,6 +170,12 @@ def _measure(
         return Measurement(value=value, infinite=_infinite(view), no_interval="infinite value", **facts)
     found, none = _interval(metric, recipe, view, rest, design, how)
     return Measurement(value=value, interval=found, no_interval=none, **facts)
+
+
+def facts_of(metric: Metric[Any], recipe: Any, rest: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """What a measurement says beside its value."""
+    parameters = {name: p.default for name, p in metric.parameters.items()} | recipe.choices() | dict(rest)
+    return {"metric": metric.name, "title": metric.card.title, "parameters": parameters, "n_rows": n_rows}
 
 
 def _interval(
@@ -191,7 +198,8 @@ def _infinite(view: Forecast) -> str:
     return "an interval with an infinite end, or a variance of 0" if not isinstance(view, Sets) else ""
 
 
-def _cautions(view: Forecast, level: float | None, made: list[Measurement]) -> tuple[str, ...]:
+def cautions_of(view: Forecast, level: float | None) -> tuple[str, ...]:
+    """What a reader must know of the rows."""
     found = []
     if level is None and view.kind in ("interval", "set"):
         noun = "sets" if view.kind == "set" else "intervals"

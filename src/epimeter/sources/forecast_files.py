@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from epimeter.errors import InputError, ReadError
-from epimeter.forecasts import forecast
-from epimeter.readers.forecast_table import ForecastTable, joined_forecasts, read_forecasts
+from epimeter.forecasts import Forecast, forecast
+from epimeter.readers.forecast_table import ForecastTable, forecast_batches, joined_forecasts, read_forecasts
 from epimeter.sources.paths import Place, places
 
 
@@ -44,17 +44,37 @@ def read_forecast_files(
     return replace(named, source=f"{first.source} and {len(parts) - 1} more")
 
 
+def forecast_pieces(
+    sources: Sequence[str], *, columns: Mapping[str, str] | None = None, format: str | None = None
+) -> Iterator[ForecastTable]:
+    """The rows of all files as `read_forecast_files` has them, piece by piece."""
+    first: ForecastTable | None = None
+    for place in places(sources):
+        for piece in forecast_batches(place.path, columns=columns, format=format):
+            named = replace(piece, source=place.name)
+            if first is None:
+                first = named
+            elif first.source != named.source:
+                _refuse_other(first, named)
+            yield named
+
+
 def doubted(table: ForecastTable) -> ForecastTable:
     """The same rows, their values doubted once: a refusal says in which file and where."""
+    validated(table)
+    return table
+
+
+def validated(table: ForecastTable) -> Forecast:
+    """The forecast that the rows state; a refusal says in which file and where."""
     try:
-        forecast(table.true, sample_weight=table.weight, groups=table.group, **table.stated)
+        return forecast(table.true, sample_weight=table.weight, groups=table.group, **table.stated)
     except InputError as refusal:
         if refusal.row is None:
             raise
         raise InputError(
             f"{refusal} ({table.place(refusal.row)})", field=refusal.field, row=refusal.row, count=refusal.count
         ) from None
-    return table
 
 
 def _read(place: Place, columns: dict[str, str], format: str | None, by: Sequence[str]) -> ForecastTable:

@@ -32,6 +32,10 @@ BLOCK = 1 << 20
 def whole(values: Floats) -> int:
     """The total of finite numbers in units of 2^-1074."""
     total = 0
+    if len(values) > 1 and ((values == 0) | (values == 1)).all():  # flags are many, and counting them is quick
+        return int(np.count_nonzero(values)) << FINEST
+    if len(values) > 1 and (values == values[0]).all():
+        return len(values) * whole(values[:1])
     for start in range(0, len(values), BLOCK):
         mantissa, exponent = np.frexp(values[start : start + BLOCK])
         digits = (mantissa * 2.0**53).astype(np.int64)
@@ -91,6 +95,13 @@ class RowSums:
         """The mean of the only column."""
         (value,) = self.means
         return float(value)
+
+
+def sums_of(totals: Floats, mass: float) -> RowSums:
+    """Totals in doubles as the summary that a metric reads."""
+    none = (0,) * len(totals)
+    whole_totals = tuple(whole(np.array([total])) for total in totals.tolist())
+    return RowSums(whole(np.array([mass])), whole_totals, none, none, max(1, round(mass)), True)
 
 
 def _added(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
