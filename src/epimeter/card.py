@@ -15,7 +15,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
@@ -26,7 +26,7 @@ from epimeter.parameters import Parameter, check, documented, in_our_words, para
 from epimeter.results import Number, Result, bin_table
 from epimeter.summaries.recipe import Order, Recipe
 from epimeter.uncertainty import CellBound, KnownInterval
-from epimeter.views import View, unread, view
+from epimeter.views import Binary, View, unread, view
 
 R = TypeVar("R")
 
@@ -246,6 +246,8 @@ class Metric(Generic[R]):
         if not look and not choices and len(columns) == 2 and self._takes_two:
             assert self.reads is not None
             return unread(*columns).read_as(self.reads.reading), self.reads, {}
+        # The standards call the two columns `correct` and `confidence`: whoever names them so speaks of answers.
+        answers = self.of_probabilities and ("correct" in choices or "confidence" in choices)
         y_true, y_prob = self._columns(columns, choices) if self.of_probabilities else self._truth(columns, choices)
         extra = {name: choices.pop(name, None) for name in (*self.card.needs, *self.card.takes)}
         weight = self._weight(choices)
@@ -259,6 +261,8 @@ class Metric(Generic[R]):
             given: View = unread(y_true, y_prob, **extra)
         else:
             given = self._prepare(y_true, y_prob, weight, extra, choices)
+        if answers and isinstance(given, Binary):
+            given = replace(given, states="answer")
         if self.card.forecasts:
             self.refuse_kind(given.kind)
         return given.read_as(recipe.reading), recipe, rest
@@ -312,7 +316,6 @@ class Metric(Generic[R]):
         if len(columns) == 2 and not choices:
             return columns
         named = dict(zip(("y_true", "y_prob"), columns, strict=False))
-        # The standards call the same two columns `correct` and `confidence`.
         for name, other in (("y_true", "correct"), ("y_prob", "confidence")):
             for word in (name, other):
                 if word in choices:

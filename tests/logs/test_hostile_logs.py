@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -28,8 +29,11 @@ def sample(number, epoch=1, **more):
     }
 
 
+DATA = Path(__file__).parent / "data"
+
+
 def log(folder, samples, name="a.json", **more):
-    made = {"version": 2, "status": "success", "eval": {"model": "m", "task": "t"}, "samples": samples, **more}
+    made = {"version": 2, "status": "success", "eval": {"model": "m", "task": "t"}, **more, "samples": samples}
     (folder / name).write_text(json.dumps(made))
     return folder / name
 
@@ -112,3 +116,38 @@ def test_a_journal_without_samples_says_that_none_was_finished(tmp_path):
         made.writestr("_journal/summaries/1.json", "[]")
     with pytest.raises(ReadError, match="stopped before one was finished"):
         read_log(path)
+
+
+def test_two_headers_that_differ_are_refused_and_two_that_do_not_are_read(tmp_path):
+    kept = json.loads((DATA / "inspect_verbal_conf_choice.json").read_text())
+    other = kept | {"eval": kept["eval"] | {"model": "another"}}
+    for second, refused in ((other, True), (kept, False)):
+        path = tmp_path / f"{refused}.eval"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for document in (kept, second):
+                archive.writestr("header.json", json.dumps({k: v for k, v in document.items() if k != "samples"}))
+            for entry in kept["samples"]:
+                archive.writestr(f"samples/{entry['id']}_epoch_1.json", json.dumps(entry))
+        if refused:
+            with pytest.raises(ReadError, match=r"must hold header\.json once; True\.eval holds two that differ"):
+                read_log(path)
+        else:
+            assert read_log(path).facts["model"] == kept["eval"]["model"]
+
+
+def test_a_log_that_its_samples_contradict_says_so(tmp_path):
+    path, kept = tmp_path / "run.json", json.loads((DATA / "inspect_verbal_conf_choice.json").read_text())
+    count = len(kept["samples"])
+    right = sum(entry["scores"]["choice"]["value"] == "C" for entry in kept["samples"])
+    for claimed, total, said in (
+        (right / count, count, None),
+        (right / count, count + 3, f"{count + 3} samples were finished and holds {count}: 3 are missing"),
+        (right / count, count - 1, f"has {count - 1} samples and holds {count}"),
+        (0.999, count, "accuracy by choice is 0.999; its samples give"),
+    ):
+        score = {"name": "choice", "scorer": "choice", "metrics": {"accuracy": {"value": claimed}}}
+        results = {"total_samples": total, "completed_samples": total, "scores": [score]}
+        log(tmp_path, kept["samples"], "run.json", eval=kept["eval"], results=results)
+        notes = [note for note in read_log(path).notes if "the log says" in note]
+        assert [said in note for note in notes] == ([] if said is None else [True])

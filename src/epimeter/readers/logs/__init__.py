@@ -19,6 +19,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Surer, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
+from epimeter.readers.logs.claims import contradictions
 from epimeter.readers.logs.epochs import Codes, agreement, codes, uneven
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.pieces import in_pieces
@@ -307,8 +308,8 @@ def _notes(
             f"{total:,} answers to {questions:,} questions: answers to one question are not independent, and "
             f"intervals count questions"
         )
-    run, epoch = (table.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in ("run", "epoch"))
-    notes += uneven(run, asked, epoch)
+    places, epoch = (table.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in ("run", "epoch"))
+    notes += uneven(places, asked, epoch)
     reasons = _reasons(table)
     if reasons:
         treated = {"unknown": "have no outcome", "wrong": "count as wrong", "leave-out": "are left out"}[
@@ -345,7 +346,11 @@ def _notes(
         notes.append(
             "the confidence equals the outcome in every answer: the grade was probably taken for the confidence"
         )
-    for run in runs:
+    for number, run in enumerate(runs):
+        if run.claims is not None:
+            here = places == number
+            declined_here = table.column("declined").to_numpy(zero_copy_only=False)[here]
+            run.notes += contradictions(run, correct[here], declined_here, options)
         prefix = "" if len(runs) == 1 else f"{run.source}: "
         notes += [prefix + note for note in run.notes]
         notes += [f"{prefix}{count:,} times: {what}" for what, count in run.counts.items() if count]

@@ -108,6 +108,14 @@ class Piece:
     """Lines or samples before it; in an archive the place of the header's entry."""
 
 
+class Claims(NamedTuple):
+    """What a log says of itself: its finished samples, all of them, and the accuracy by every scorer."""
+
+    finished: Any
+    total: Any
+    accuracy: Mapping[str, float]
+
+
 @dataclass(kw_only=True)
 class Run:
     """What is known of the whole log while its answers go by."""
@@ -118,6 +126,7 @@ class Run:
     task: str | None = None
     scorer: str | None = None
     filter: str | None = None
+    claims: Claims | None = None
     piece: Piece | None = None
     """The part that is read, where several processes share a log."""
     notes: list[str] = field(default_factory=list)

@@ -14,7 +14,7 @@ import msgspec
 
 from epimeter.errors import ReadError
 from epimeter.readers.files import Stream
-from epimeter.readers.logs.answer import Answer, LogOptions, Piece, Run
+from epimeter.readers.logs.answer import Answer, Claims, LogOptions, Piece, Run
 from epimeter.readers.logs.archive import BUFFER, Archive
 from epimeter.readers.logs.document import parsed
 from epimeter.readers.logs.elements import Document, Range, elements
@@ -164,6 +164,7 @@ def _decoded(text: bytes, where: str) -> Sample:
 def header_entry(archive: Archive) -> int:
     """The place of the header's entry in the directory: `header.json`, or the journal's start where the run was killed."""
     found: dict[bytes, int] = {}
+    check: dict[bytes, int] = {}
     names: list[str] = []
     for place, entry, tail in archive.entries():
         name = tail[: entry[10]]
@@ -173,6 +174,12 @@ def header_entry(archive: Archive) -> int:
                 "elsewhere"
             )
         if name in HEADERS:
+            if check.setdefault(name, entry[7]) != entry[7]:
+                raise ReadError(
+                    f"an inspect log must hold {name.decode()} once; {archive.source} holds two that differ. Which of them counts "
+                    "cannot be told: take one out",
+                    field="source",
+                )
             found[name] = place
         elif len(names) < 9:
             names.append(clean(name.decode("utf-8", "replace")))
@@ -211,6 +218,27 @@ def _about(head: dict[str, Any], run: Run) -> None:
         run.note(f"the run ended with status {shown(status)}")
     if head.get("invalidated"):
         run.note("the log is marked as invalidated")
+    results = head.get("results")
+    if isinstance(results, dict):
+        run.claims = Claims(
+            results.get("completed_samples"), results.get("total_samples"), _accuracies(results.get("scores"))
+        )
+
+
+def _accuracies(scores: Any) -> dict[str, float]:
+    """The accuracy of every scorer, as the tool computed it."""
+    found = {}
+    for score in scores if isinstance(scores, list) else ():
+        metrics = score.get("metrics") if isinstance(score, dict) else None
+        accuracy = metrics.get("accuracy") if isinstance(metrics, dict) else None
+        value = accuracy.get("value") if isinstance(accuracy, dict) else None
+        if (
+            isinstance(value, int | float)
+            and score.get("reducer") in (None, "mean")
+            and isinstance(score.get("name"), str)
+        ):
+            found[score["name"]] = float(value)
+    return found
 
 
 def _is_cancelled(error: Any) -> bool:
