@@ -68,7 +68,9 @@ def main(batches=8, n=100_000, database=None):
         finally:
             done.set()
             thread.join()
-        print(f"{len(reads)} reads beside it, median {1e3 * np.median(reads):.0f} ms, longest {1e3 * max(reads):.0f} ms")
+        print(
+            f"{len(reads)} reads beside it, median {1e3 * np.median(reads):.0f} ms, longest {1e3 * max(reads):.0f} ms"
+        )
         print(f"memory {sum(one.memory_info().rss for one in (mine, *mine.children(recursive=True))) >> 20} MiB")
 
 

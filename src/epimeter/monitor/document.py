@@ -89,7 +89,8 @@ def _system(system: SystemLook, settings: Settings, pictures: bool) -> Section:
         blocks += charts(system, settings)
         changed = [part for part in system.slices if any(here is not None for here in part.ranges)]
         blocks += [_ranges(part) for part in changed[:1]]
-        blocks.append(_unlabelled(system))
+        if any(part.drift is not None for part in system.slices):
+            blocks.append(_unlabelled(system))
     return Section(system.name, tuple(blocks))
 
 
@@ -97,7 +98,7 @@ def _slices(system: SystemLook, settings: Settings) -> Grid:
     concerned = {name for alarm in system.open_alarms for name in alarm.slices}
     rows = []
     tones: list[Tone] = []
-    for part in system.slices:
+    for part in _worst_first(system):
         week = part.week
         change = (
             "–"
@@ -118,6 +119,16 @@ def _slices(system: SystemLook, settings: Settings) -> Grid:
         tones.append("bad" if part.name in concerned else "mind" if part.evidence is None else "good")
     heads = ("slice", "rows", "bias", "ECE", "change", "evidence", "state")
     return Grid("Every slice, over its last week with outcomes", heads, tuple(rows), frozenset({1, 2}), tuple(tones))
+
+
+def _worst_first(system: SystemLook) -> list[SliceLook]:
+    """All rows, then the slices by how badly they are off for certain: the lower end of their ECE, then the ECE itself."""
+    whole, *others = system.slices
+
+    def order(part: SliceLook) -> tuple[float, float]:
+        return (1.0, 1.0) if part.week is None else (-part.week.ece_low, -part.week.ece)
+
+    return [whole, *sorted(others, key=order)]
 
 
 def _evidence(part: SliceLook, settings: Settings) -> str:
@@ -154,10 +165,10 @@ def _ranges(part: SliceLook) -> Grid:
 
 def _unlabelled(system: SystemLook) -> Grid:
     rows = []
-    for part in system.slices:
-        if part.drift is None:
-            continue
+    for part in _worst_first(system):
         d = part.drift
+        if d is None:
+            continue
         delay = "–" if d.delay is None else f"{d.delay:.1f}"
         rows.append(
             (

@@ -24,6 +24,12 @@ def known(db: Connection, organization: str, system: str) -> int | None:
     return None if found is None else number
 
 
+def names(db: Connection, organization: str) -> list[str]:
+    """The systems of an organisation that are collected for."""
+    query = select(collected_systems.c.name).where(collected_systems.c.organization == organization)
+    return list(db.execute(query.order_by(collected_systems.c.name)).scalars())
+
+
 def count(db: Connection, organization: str) -> int:
     """How many systems of an organisation are collected for."""
     query = select(func.count()).select_from(collected_systems).where(collected_systems.c.organization == organization)

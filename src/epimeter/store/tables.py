@@ -316,6 +316,7 @@ collected_systems = Table(
     Column("changes", BigInteger, nullable=False),
     Column("looked_at", BigInteger, nullable=False),
     Index("ix_collected_systems_organization_name", "organization", "name"),
+    Index("ix_collected_systems_looked_at_changes", "looked_at", "changes"),
 )
 """Systems of which predictions are collected; `epimeter.monitor.collection` writes this table and the next four."""
 

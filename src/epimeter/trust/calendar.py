@@ -57,7 +57,7 @@ def _event(uid: str, day: str, title: str, at: datetime) -> list[str]:
         "BEGIN:VALARM",
         "ACTION:DISPLAY",
         "TRIGGER:-P7D",
-        f"DESCRIPTION:{words}",
+        "DESCRIPTION:in seven days",
         "END:VALARM",
         "END:VEVENT",
     ]
@@ -65,6 +65,8 @@ def _event(uid: str, day: str, title: str, at: datetime) -> list[str]:
 
 def _folded(line: str) -> str:
     # A line has at most 75 bytes; what is longer goes on behind a space, and no letter is cut in two.
+    if len(line.encode("utf-8")) <= 74:
+        return line + "\r\n"
     parts, part = [], ""
     for letter in line:
         if len((part + letter).encode("utf-8")) > 74:

@@ -20,7 +20,7 @@ from epimeter.service.passports import passport_of
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import document_of, rendered
 from epimeter.service.schemas import CertificateRequest
-from epimeter.store import evaluations, registry
+from epimeter.store import collecting, evaluations, registry
 from epimeter.trust.entries import system_digest
 from epimeter.web.account import told
 from epimeter.web.page import Facts, Fields, change, page, visible
@@ -38,6 +38,8 @@ FILES = {
 }
 LINES = 25
 READS = ("evaluations:read",)
+MOST_WATCHED = 100
+"""Watched systems that are named on the page of evaluations."""
 
 
 @page(area, "/evaluations", "evaluations.html", scopes=READS)
@@ -47,7 +49,14 @@ def listing(request: Request, system: Annotated[str, Query(max_length=200)] = ""
     found: Facts = told(api.listing(request, caller, LINES, cursor, system or None))
     for one in found["items"]:
         one["system"] = system_of(caller, one["model_id"])
-    return found | {"system": system, "first": cursor is None}
+    with request.app.state.store.reading() as db:
+        watched = collecting.names(db, caller.organization)
+    return found | {
+        "system": system,
+        "first": cursor is None,
+        "watched": [{"model_id": one, "system": system_of(caller, one)} for one in watched[:MOST_WATCHED]],
+        "all_watched": len(watched),
+    }
 
 
 def system_of(caller: Any, system_id: str) -> str:

@@ -60,7 +60,7 @@ class Point:
 def own_system(state: Any, caller: Any, system: str) -> str | None:
     """The id of the caller's system that has this name in the log; None where he has none such."""
     with state.store.reading() as db:
-        ids = evaluations.system_ids(db, caller.organization)
+        ids = evaluations.system_ids(db, caller.organization) + collecting.names(db, caller.organization)
     name = caller.organization_name
     return next((one for one in ids if system_digest({"organization": name, "system_id": one}) == system), None)
 

@@ -31,7 +31,7 @@ from epimeter.trust.status_list import STATUSES
 from epimeter.web.page import LIVE, Facts, page, same, visible
 
 area = APIRouter(include_in_schema=False)
-LINES, MOST = 25, 200
+LINES, MOST, IN_CALENDAR = 25, 200, 150
 BATCH, BATCHES = 500, 50
 NARROW = 20_000
 """Up to so many certificates of one status, or due by a day, are asked for by their ids."""
@@ -307,8 +307,8 @@ def as_feed(request: Request, look: Search) -> Response:
 
 @area.get("/registry.ics", dependencies=[Depends(anybody)])
 def as_calendar(request: Request, look: Search, cursor: Cursor = None) -> Response:
-    """Due dates and ends as a calendar (RFC 5545), of certificates that are valid or suspended."""
-    items, next_ = search_lines(request.app.state, look, limit=MOST, after=cursor)
+    """Due dates and ends as a calendar (RFC 5545), of certificates that are valid or suspended, 150 at a time."""
+    items, next_ = search_lines(request.app.state, look, limit=IN_CALENDAR, after=cursor)
     dates = [
         Dates(
             certificate=item["id"],

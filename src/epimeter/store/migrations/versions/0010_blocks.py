@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of up to 32 slices in one row."""
+"""Windows of up to 32 slices in one row; an index by which systems to look at are found."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,7 @@ from epimeter.monitor.database import Database
 
 revision = "0010"
 down_revision = "0009"
+LOOKED = "ix_collected_systems_looked_at_changes"
 
 
 def upgrade() -> None:
@@ -24,10 +25,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("system", "win", "block", name="pk_collected_blocks"),
     )
     from_single(_database())
+    op.create_index(LOOKED, "collected_systems", ["looked_at", "changes"])
 
 
 def downgrade() -> None:
     """One slice to a row again."""
+    op.drop_index(LOOKED, "collected_systems")
     op.create_table(
         "collected_windows",
         sa.Column("system", sa.BigInteger, nullable=False, autoincrement=False),
