@@ -80,6 +80,11 @@ class Interval:
     """Independent units behind it: rows, or groups of rows."""
     note: str = ""
 
+    @property
+    def empty(self) -> bool:
+        """Whether it is a single point: rows that are all alike show no spread, and yet tell nothing for certain."""
+        return self.high - self.low <= 1e-12 * max(1.0, abs(self.high))
+
     def to_dict(self) -> dict[str, Any]:
         made = {"low": plain(self.low), "high": plain(self.high), "level": self.level, "method": self.method}
         if self.units is not None:

@@ -125,6 +125,7 @@ def test_the_table_of_maps_is_held_out_and_paired():
     assert set(told) == {"identity", "platt", "isotonic"}
     change = told["platt"]["brier_score"]["change"]
     assert change["high"] < 0 and told["identity"]["brier_score"]["change"] is None
+    assert all(line["drmsce_bcs"]["interval"]["high"] > 0.005 for line in told.values())  # no error is 0 for certain
     assert told["isotonic"]["nll"]["value"] is None  # infinite, and said so in words
     assert "infinite" in str(found)
     assert found.choice.losses["identity"] == pytest.approx(told["identity"]["nll"]["value"], abs=1e-9)

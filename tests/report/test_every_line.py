@@ -83,3 +83,31 @@ def test_class_wise_lines_have_intervals_where_rows_are_grouped():
     true, said = softmax(np.random.default_rng(5), 600, 3, 1.0)
     report = evaluate(true, said, groups=np.repeat(np.arange(150), 4))
     assert {line.no_interval for line in report.measurements if line.interval is None} == {"a test"}
+
+
+def odd_rows():
+    """Rows of which little can be said: constants, two values, few rows, all right, all wrong."""
+    rng = np.random.default_rng(2)
+    mixed, said = (rng.random(60) < 0.6).astype(int), rng.random(60)
+    yield from ((mixed, np.full(60, constant)) for constant in (0.0, 0.5, 0.6, 1.0))
+    yield mixed, np.where(rng.random(60) < 0.5, 0.2, 0.8)
+    yield from (([1, 0, 1][:n], [0.7, 0.2, 0.9][:n]) for n in (1, 2, 3))
+    yield from ((outcome, said) for outcome in (np.ones(60, int), np.zeros(60, int)))
+    yield from ((mixed, stated) for stated in (mixed * 1.0, 1.0 - mixed))
+    classes = rng.integers(0, 3, 60)
+    yield from ((classes, np.eye(3)[(classes + shift) % 3]) for shift in (0, 1))
+    yield classes, np.tile([0.5, 0.3, 0.2], (60, 1))
+
+
+def test_every_line_of_odd_rows_has_an_interval_of_some_length_or_two_words_and_a_sound_number_of_degrees_of_freedom():
+    for true, prob in odd_rows():
+        for intervals in ("asymptotic", "bootstrap"):
+            report = evaluate(true, prob, intervals=intervals, draws=10)
+            for line in report.measurements:
+                assert line.interval is None or line.interval.high > line.interval.low, line
+                assert line.value is None or line.interval is not None or len(line.no_interval.split()) == 2, line
+            assert str(report) and report.to_json()
+        tests = evaluate(true, prob, metrics=["hl", "classwise_hl", "knn_chi2", "ace"])
+        for line in tests.measurements:
+            assert line.value is None or line.fields.get("dof", 1) >= 0, line
+            assert line.value is not None or "needs" in line.undefined, line

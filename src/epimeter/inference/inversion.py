@@ -115,6 +115,8 @@ class BinnedError:
     def ends(self, level: float) -> tuple[float, float]:
         """The interval of its size."""
         noise = float(_size(self.share, self.spread, self.norm))
+        if not noise:  # every bin was certain, and right
+            return self.seen, self.seen
         top, at = self.seen + 4 * noise, None
         for _ in range(DOUBLINGS + 1):
             theta = np.linspace(0.0, top, GRID)

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.card import Metric
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, ends, scheme
+from epimeter.inference.intervals import interval_for
 from epimeter.inference.statistic import Statistic
 from epimeter.kinds import WORDING
 from epimeter.metrics.bin.sweep import drmsce_bcs
@@ -288,7 +290,7 @@ def compare_maps(
             if name not in values:
                 continue
             own = drawn[:, able.index(name)]
-            line.intervals[metric.name] = _around(values[name], own, plan.width, metric.card.range[0])
+            line.intervals[metric.name] = _interval(metric, rows.true, after[name], groups)
             if name != "identity" and "identity" in values:
                 before = drawn[:, able.index("identity")]
                 line.changes[metric.name] = _around(values[name] - values["identity"], own - before, plan.width)
@@ -305,12 +307,19 @@ def known_maps(kind: Any, names: Iterable[str] | None) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def _around(value: float, drawn: Floats, units: int, least: float | None = None) -> Interval | None:
+def _interval(metric: Metric[Any], true: Any, prob: Floats, groups: Any) -> Interval | None:
+    """The interval that a report has; mirrored draws would put an error of 0 at 0 for certain."""
+    try:
+        made = interval_for(metric, (true, prob), {}, method="asymptotic", groups=groups)
+    except UndefinedMetricError:
+        return None
+    return None if made.empty else made
+
+
+def _around(value: float, drawn: Floats, units: int) -> Interval | None:
     if not np.isfinite(drawn).all():
         return None
     low, high = ends(value, drawn, 0.95, "basic")
-    if least is not None:  # mirrored draws may fall below what the metric can be
-        low, high = max(low, least), max(high, least)
     return Interval(low=low, high=high, level=0.95, method="paired bootstrap", units=units)
 
 

@@ -22,7 +22,7 @@ from epimeter.inference.known import has_population_value, known_interval, momen
 from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.passes.ledger import SliceTotals
 from epimeter.passes.selection import Entry
-from epimeter.report.measurement import Measurement
+from epimeter.report.measurement import NO_SPREAD, Measurement
 from epimeter.results import Interval
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.score_moments import ScoreMoments
@@ -106,8 +106,9 @@ def surrounded(
         name = entry[0].name
         if able.get(name) is not None and (not again or not entry[0].card.redrawn):
             found[name] = _known(entry, finished, totals, given, design, wanted.level)
+    known = {name: interval for name, interval in found.items() if interval is not None and not interval.empty}
     return [
-        dataclasses.replace(m, interval=found.get(m.metric), no_interval=_why_not(m, found, entry[0], design))
+        dataclasses.replace(m, interval=known.get(m.metric), no_interval=_why_not(m, found, entry[0], design))
         for m, entry in zip(made, entries, strict=True)
     ]
 
@@ -116,8 +117,9 @@ def _why_not(
     line: Measurement, found: Mapping[str, Interval | None], metric: Metric[Any], design: SamplingDesign
 ) -> str | None:
     """Why a line has no interval, in two words."""
-    if found.get(line.metric) is not None:
-        return None
+    interval = found.get(line.metric)
+    if interval is not None:
+        return NO_SPREAD if interval.empty else None
     if line.value is None:
         return "no value"
     if not math.isfinite(line.value):

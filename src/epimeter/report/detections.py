@@ -12,7 +12,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.intervals import interval_for
 from epimeter.readers.coco import Detections, read_coco
 from epimeter.report.certainty import Intervals, Wanted
-from epimeter.report.measurement import Measurement, Report
+from epimeter.report.measurement import NO_SPREAD, Measurement, Report
 from epimeter.results import Interval, Result, bin_table
 from epimeter.summaries import Bins
 from epimeter.views import view
@@ -129,7 +129,7 @@ def _interval(
         )
     except UndefinedMetricError:
         return None, "none known"
-    return made, None
+    return (None, NO_SPREAD) if made.empty else (made, None)
 
 
 def _measure(metric: Metric[Any], found: Detections, choices: dict[str, Any], wanted: Wanted | None) -> Measurement:

@@ -17,7 +17,7 @@ from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.report.forecast_curves import forecast_curves
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.forecast_verdict import forecast_verdict
-from epimeter.report.measurement import Measurement
+from epimeter.report.measurement import NO_SPREAD, Measurement
 from epimeter.results import Interval, Result
 
 LEVEL = 0.9
@@ -189,9 +189,10 @@ def _interval(
     if "groups" in metric.card.needs:  # its groups are parts that are compared, not repeats of one row
         design = design_of(view, None)
     try:
-        return interval_of_forecast(metric, recipe, view, rest, design, level, method, draws, seed), None
+        made = interval_of_forecast(metric, recipe, view, rest, design, level, method, draws, seed)
     except EpimeterError:
         return None, "no interval"
+    return (None, NO_SPREAD) if made.empty else (made, None)
 
 
 def _infinite(view: Forecast) -> str:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Interval", "Measurement", "Report"]
 
 
+NO_SPREAD = "no spread"
+"""Why there is no interval where every row, or every replicate, says the same."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One metric on one data set."""
