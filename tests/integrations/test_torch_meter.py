@@ -9,10 +9,10 @@ import torch
 from torchmetrics import MetricCollection
 from torchmetrics.classification import MulticlassCalibrationError
 
-from epimeter import evaluate
+from epimeter import evaluate, metrics
 from epimeter.errors import InputError, MergeError
-from epimeter.integrations import torch_totals
-from epimeter.torch import CalibrationMeter, CalibrationMetric
+from epimeter.integrations import torch_pairs, torch_totals
+from epimeter.torch import CalibrationMeter, CalibrationMetric, dkde, klce, skce_uq
 
 
 def batch(n_rows=1500, n_classes=6, seed=0, dtype=torch.float32):
@@ -273,3 +273,24 @@ def test_what_is_refused_late_is_still_told_by_number_and_place(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(InputError, match="1 of the rows are otherwise, the first is row 43"):
         CalibrationMeter().merge(meter).compute()
+
+
+def test_errors_of_all_pairs_have_the_values_of_the_catalogue(monkeypatch):
+    monkeypatch.setattr(torch_pairs, "TILE", 64)
+    rng = np.random.default_rng(3)
+    prob, x = rng.dirichlet(np.full(5, 0.7), 150), rng.normal(size=(150, 4))
+    label = np.array([rng.choice(5, p=row) for row in prob])
+    given = torch.tensor(prob), torch.tensor(label)
+    near = {"rel": 1e-4, "abs": 2e-6}  # the root of a small distance in 32 bits
+    for kernel in ("laplace", "gaussian"):
+        expected = metrics.skce_uq(label, prob, bandwidth=0.4, kernel=kernel).value
+        assert skce_uq(*given, bandwidth=0.4, kernel=kernel) == pytest.approx(float(expected), **near)
+        expected = metrics.klce(label, prob, features=x, bandwidth=2.0, kernel=kernel).value
+        assert klce(*given, torch.tensor(x), bandwidth=2.0, kernel=kernel) == pytest.approx(float(expected), **near)
+    for norm in (1.0, 2.0):
+        expected = float(metrics.dkde(label, prob, bandwidth=0.05, norm=norm))
+        assert dkde(*given, bandwidth=0.05, norm=norm) == pytest.approx(expected, **near)
+    with pytest.raises(ValueError, match="targets must be classes 0 to 4; row 0 has -100"):
+        skce_uq(given[0], torch.full((150,), -100), bandwidth=0.4)
+    with pytest.raises(ValueError, match="add up to 1; row 0 does not"):
+        dkde(2 * given[0], given[1], bandwidth=0.4)

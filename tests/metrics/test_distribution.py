@@ -1,6 +1,8 @@
-"""Forecasts of a number or of a set, against their definitions and against scoringrules."""
+"""Forecasts of a number or of a set, against their definitions, scoringrules, MAPIE and the uncertainty toolbox."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +54,35 @@ def test_scores_are_those_of_scoringrules(rows):
     }
     for found, theirs in expected.items():
         assert found == pytest.approx(float(np.mean(theirs)), rel=1e-9), found.metric
+
+
+def test_values_are_those_of_mapie_and_of_the_uncertainty_toolbox():
+    """Frozen by make_forecast_peers.py, which says with which versions."""
+    known = json.loads(Path(__file__).with_name("forecast_peers.json").read_text())
+    y, mean, std, half, sets = (np.array(known["rows"][name]) for name in ("y", "mean", "std", "half", "sets"))
+    normal, ends = {"mean": mean, "std": std}, {"lower": mean - half, "upper": mean + half}
+    labels = [[k for k in range(4) if row[k]] for row in sets]
+    toolbox, mapie = known["values"]["uncertainty_toolbox"], known["values"]["mapie"]
+    tenths = {k / 10: mean + std * stats.norm.ppf(k / 10) for k in range(1, 10)}
+    # The toolbox means its gaps over 100 levels, 0 and 1 among them, where there is none.
+    expected = [
+        (metrics.crps(y, **normal), toolbox["crps"]),
+        (metrics.log_score(y, **normal), toolbox["log_score"]),
+        (metrics.pinball_loss(y, quantiles=tenths), toolbox["pinball_loss"]),
+        (metrics.interval_score(y, **normal, level=0.9), toolbox["interval_score"]),
+        (metrics.picp(y, **normal, level=0.9), toolbox["picp"]),
+        (metrics.miscalibration_area(y, **normal, count=98), toolbox["miscalibration_area"]),
+        (metrics.quantile_calibration_error(y, **normal, count=98), toolbox["mean_absolute"] / 0.98),
+        (metrics.quantile_calibration_error(y, **normal, count=98, norm=2), toolbox["root_mean_squared"] / 0.98**0.5),
+        (metrics.picp(y, **ends, level=0.8), mapie["picp"]),
+        (metrics.mean_interval_width(y, **ends), mapie["mean_interval_width"]),
+        (metrics.interval_score(y, **ends, level=0.8), mapie["interval_score"]),
+        (metrics.size_stratified_coverage(y, **ends, strata=5).least, mapie["size_stratified_coverage"]),
+        (metrics.set_coverage(known["rows"]["label"], sets=labels), mapie["set_coverage"]),
+        (metrics.set_size(known["rows"]["label"], sets=labels), mapie["set_size"]),
+    ]
+    for place, (found, theirs) in enumerate(expected):
+        assert float(found) == pytest.approx(theirs, rel=1e-9), place
 
 
 def test_the_crps_is_the_integral_it_is_defined_by(rows):

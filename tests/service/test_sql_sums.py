@@ -148,6 +148,8 @@ def test_every_dialect_has_its_own_words_and_names_cannot_break_out():
         printed = query(name, "t", confidence="p", outcome="y", by="it's")
         assert f"AS {dialect.wide})" in printed and f"{dialect.quote}p{dialect.quote}" in printed
         assert "'it''s' AS slice_of" in printed
+        # ClickHouse reads a name as the result of that name, unless told: SUM(…) AS p and MIN(p) would be one in the other.
+        assert printed.endswith("prefer_column_name_to_alias = 1") == (name == "clickhouse")
     for wrong in ({"table": "t; drop table t"}, {"confidence": 'p"'}, {"dialect": "oracle"}, {"kind": "classes"}):
         given = {"dialect": "duckdb", "table": "t", "confidence": "p", "outcome": "y", **wrong}
         with pytest.raises(InputError):

@@ -40,7 +40,9 @@ LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database spells what differs between them: types, the quotes of a name, and what keeps a step from being folded."""
+    """How a database spells what differs between them: types, the quotes of a name, what keeps a step from being folded, and what
+    makes a name mean the column where a result is called the same.
+    """
 
     double: str
     integer: str
@@ -48,6 +50,7 @@ class Dialect:
     text: str
     quote: str = '"'
     fence: str = ""
+    last: str = ""
 
 
 DIALECTS = {
@@ -55,7 +58,14 @@ DIALECTS = {
     "postgres": Dialect("DOUBLE PRECISION", "BIGINT", "NUMERIC", "TEXT", fence=" OFFSET 0"),
     "bigquery": Dialect("FLOAT64", "INT64", "BIGNUMERIC", "STRING", quote="`"),
     "snowflake": Dialect("DOUBLE", "NUMBER(38, 0)", "NUMBER(38, 0)", "VARCHAR"),
-    "clickhouse": Dialect("Nullable(Float64)", "Nullable(Int64)", "Nullable(Int128)", "Nullable(String)", quote="`"),
+    "clickhouse": Dialect(
+        "Nullable(Float64)",
+        "Nullable(Int64)",
+        "Nullable(Int128)",
+        "Nullable(String)",
+        quote="`",
+        last="\nSETTINGS prefer_column_name_to_alias = 1",
+    ),
 }
 
 
@@ -102,7 +112,7 @@ def query(
         for part in (name, f"{name}_rest"):
             parts.append(f"CAST(SUM(CAST(i_{part} AS {known.wide})) AS {known.text}) AS {part}")
     lines = ",\n  ".join(parts)
-    return f"SELECT\n  {lines}\nFROM {inner}\nGROUP BY {', '.join(group)}"
+    return f"SELECT\n  {lines}\nFROM {inner}\nGROUP BY {', '.join(group)}{known.last}"
 
 
 def _quoted(dialect: Dialect, name: str) -> str:

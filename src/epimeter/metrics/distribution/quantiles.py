@@ -86,8 +86,8 @@ def quantile_calibration_error(sums: RowSums, *, norm: Annotated[float, AtLeast(
     where=WHERE | {"o(p)": "the line through (0, 0), the points (p_k, o_k) and (1, 1)"},
     source="Tran et al. 2020, Machine Learning: Science and Technology 1; Chung et al. 2021 (uncertainty toolbox); beyond the "
     "review",
-    pitfalls="Biased upwards as quantile_calibration_error is. The uncertainty toolbox joins its points without (0, 0) and (1, 1), "
-    "and draws central intervals where this draws quantiles: a bias of the means shows here and hardly there.",
+    pitfalls="Biased upwards as quantile_calibration_error is. The uncertainty toolbox draws central intervals unless told "
+    "prop_type='quantile', where this draws quantiles: a bias of the means shows here and hardly there.",
     aliases=("calibration area", "area_under_calibration_curve"),
 )
 def miscalibration_area(sums: RowSums) -> float:
