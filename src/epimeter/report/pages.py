@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from epimeter.card import find
 from epimeter.documents.sections import Document, Grid, Items, Section
@@ -11,8 +12,10 @@ from epimeter.kinds import WORDING
 from epimeter.report import figures
 from epimeter.report.curves import Curves, Reliability
 from epimeter.report.figure_rows import curves_of
-from epimeter.report.measurement import Report
 from epimeter.report.text import READS, first_lines, parts, shown
+
+if TYPE_CHECKING:
+    from epimeter.report.measurement import Report
 
 
 def pictures(data: Curves | Reliability, *, for_print: bool = False) -> Section:

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from epimeter.card import find
 from epimeter.kinds import WORDING
 from epimeter.report.diagram import diagram
-from epimeter.report.measurement import Measurement, Report
+
+if TYPE_CHECKING:
+    from epimeter.report.measurement import Measurement, Report
 
 TITLE = 44
 """Longest title in the table; longer ones are cut with an ellipsis, the card has them whole."""
