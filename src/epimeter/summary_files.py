@@ -124,7 +124,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Body:
+class SummaryFile:
     """One file: its head, its numbers, and what it says of itself."""
 
     name: str
@@ -135,7 +135,7 @@ class Body:
     digest: bytes
 
 
-def body(data: bytes, name: str) -> Body:
+def body(data: bytes, name: str) -> SummaryFile:
     """A file that is whole and of this version."""
     found = from_bytes(data, name)
     if not isinstance(found, dict) or "format" not in found:
@@ -151,7 +151,7 @@ def body(data: bytes, name: str) -> Body:
         except InputError as refusal:
             raise ReadError(f"{name} cannot be read by this version: {refusal}") from None
         ints, floats = np.frombuffer(found["ints"], "<i8"), np.frombuffer(found["floats"], "<f8")
-    return Body(name, head, ints, floats, found, hashlib.sha256(data).digest())
+    return SummaryFile(name, head, ints, floats, found, hashlib.sha256(data).digest())
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def _may_miss(recipe: Recipe) -> bool:
     return isinstance(recipe, Cells | MomentsOf)
 
 
-def _together(bodies: Sequence[Body]) -> Ledger:
+def _together(bodies: Sequence[SummaryFile]) -> Ledger:
     """The ledger of files that share a head."""
     head, n = bodies[0].head, len(bodies)
     stack = Stack(np.stack([part.ints for part in bodies]), np.stack([part.floats for part in bodies]))
@@ -221,12 +221,12 @@ def _together(bodies: Sequence[Body]) -> Ledger:
     return whole
 
 
-def _class_counts(part: Body, place: int) -> Sequence[int]:
+def _class_counts(part: SummaryFile, place: int) -> Sequence[int]:
     """Rows of each class of one slice; nothing in files of earlier versions."""
     return [int(count) for count in part.facts["class_counts"][place]] if "class_counts" in part.facts else ()
 
 
-def _evidence(part: Body) -> Evidence | None:
+def _evidence(part: SummaryFile) -> Evidence | None:
     found = part.facts.get("evidence")
     try:
         return None if found is None else Evidence.from_dict(found)
@@ -258,11 +258,11 @@ def merged_files(paths: Sequence[str | os.PathLike[str]], mind: Callable[[str], 
         raise ReadError("merging needs at least one summary; none was named")
     _refuse_twice(paths)
     whole: Ledger | None = None
-    first: Body | None = None
+    first: SummaryFile | None = None
     digests: dict[bytes, str] = {}
     evident = 0
     for start in range(0, len(paths), TOGETHER):
-        alike: dict[int, list[Body]] = {}
+        alike: dict[int, list[SummaryFile]] = {}
         for path in paths[start : start + TOGETHER]:
             part = body(*_read(path))
             first = first or part
@@ -302,7 +302,7 @@ def _refuse_twice(paths: Sequence[str | os.PathLike[str]]) -> None:
         seen.add(real)
 
 
-def _refuse_other_recipes(first: Body, other: Body) -> None:
+def _refuse_other_recipes(first: SummaryFile, other: SummaryFile) -> None:
     here, there = first.head.plan.facts(), other.head.plan.facts()
     differing = [name for name in here if here[name] != there[name]]
     if differing:

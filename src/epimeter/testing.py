@@ -22,7 +22,7 @@ from epimeter.summaries.travel import from_bytes, to_bytes
 
 
 @dataclass(frozen=True)
-class Sample:
+class TrialColumns:
     """Columns to try a metric on."""
 
     name: str
@@ -35,8 +35,8 @@ class Sample:
     levels: tuple[float, ...] = ()
     """Levels of the columns of `quantiles`."""
 
-    def take(self, rows: Any) -> Sample:
-        return Sample(
+    def take(self, rows: Any) -> TrialColumns:
+        return TrialColumns(
             self.name,
             self.y_true[rows],
             None if self.y_prob is None else self.y_prob[rows],
@@ -53,7 +53,7 @@ class Sample:
         return (self.y_true,) if self.y_prob is None else (self.y_true, self.y_prob), used
 
 
-def samples(seed: int = 0) -> list[Sample]:
+def samples(seed: int = 0) -> list[TrialColumns]:
     """Small samples that between them hold ties, extremes, one class, classes and groups."""
     rng = np.random.Generator(np.random.PCG64(seed))
     n = 90
@@ -65,17 +65,17 @@ def samples(seed: int = 0) -> list[Sample]:
     label = np.array([rng.choice(3, p=row) for row in classes])
     certain = (rng.random(n) < 0.5).astype(np.float64)
     return [
-        Sample("spread", true, prob, extra),
-        Sample("ties", true, coarse, extra),
-        Sample("few values", true, stated, extra),
-        Sample("classes", label, classes, extra),
-        Sample("perfect", certain.astype(np.int64), certain, extra, perfect=True),
-        Sample("wrong", 1 - certain.astype(np.int64), certain, extra),
-        Sample("one row", true[:1], prob[:1], {k: v[:1] for k, v in extra.items()}),
+        TrialColumns("spread", true, prob, extra),
+        TrialColumns("ties", true, coarse, extra),
+        TrialColumns("few values", true, stated, extra),
+        TrialColumns("classes", label, classes, extra),
+        TrialColumns("perfect", certain.astype(np.int64), certain, extra, perfect=True),
+        TrialColumns("wrong", 1 - certain.astype(np.int64), certain, extra),
+        TrialColumns("one row", true[:1], prob[:1], {k: v[:1] for k, v in extra.items()}),
     ]
 
 
-def forecast_samples(seed: int = 0) -> list[Sample]:
+def forecast_samples(seed: int = 0) -> list[TrialColumns]:
     """Small samples of every kind of forecast, with ties between truths and what is stated, and the unit of tiny things."""
     rng = np.random.Generator(np.random.PCG64(seed))
     n = 60
@@ -89,9 +89,9 @@ def forecast_samples(seed: int = 0) -> list[Sample]:
     sets = rng.random((n, 4)) < 0.6
     nano = 1e-9
     return [
-        Sample("normal", true, None, {"mean": mean, "std": std, "groups": groups}),
-        Sample("tiny unit", true * nano, None, {"mean": mean * nano, "std": std * nano, "groups": groups}),
-        Sample(
+        TrialColumns("normal", true, None, {"mean": mean, "std": std, "groups": groups}),
+        TrialColumns("tiny unit", true * nano, None, {"mean": mean * nano, "std": std * nano, "groups": groups}),
+        TrialColumns(
             "quantiles",
             true,
             None,
@@ -99,20 +99,20 @@ def forecast_samples(seed: int = 0) -> list[Sample]:
             False,
             levels,
         ),
-        Sample("ensemble", tied, None, {"members": members, "groups": groups}),
-        Sample("interval", true, None, {"lower": mean - std, "upper": mean + std, "groups": groups}),
-        Sample(
+        TrialColumns("ensemble", tied, None, {"members": members, "groups": groups}),
+        TrialColumns("interval", true, None, {"lower": mean - std, "upper": mean + std, "groups": groups}),
+        TrialColumns(
             "state",
             np.column_stack([true, tied]),
             None,
             {"mean": np.column_stack([mean, mean]), "std": np.column_stack([std, std]), "groups": groups},
         ),
-        Sample("set", rng.integers(0, 4, n), None, {"sets": sets, "groups": groups}),
-        Sample("one row", true[:1], None, {"mean": mean[:1], "std": std[:1], "groups": groups[:1]}),
+        TrialColumns("set", rng.integers(0, 4, n), None, {"sets": sets, "groups": groups}),
+        TrialColumns("one row", true[:1], None, {"mean": mean[:1], "std": std[:1], "groups": groups[:1]}),
     ]
 
 
-def call(metric: Metric[Any], sample: Sample, **choices: Any) -> Any:
+def call(metric: Metric[Any], sample: TrialColumns, **choices: Any) -> Any:
     """The metric on a sample, with the columns it takes."""
     columns, used = sample.of(metric)
     return metric(*columns, **used, **choices)
@@ -128,7 +128,7 @@ def numbers(answer: Any) -> NDArray[np.float64]:
     return np.atleast_1d(np.asarray(answer, dtype=np.float64)).ravel()
 
 
-def attempt(metric: Metric[Any], sample: Sample, **choices: Any) -> NDArray[np.float64] | None:
+def attempt(metric: Metric[Any], sample: TrialColumns, **choices: Any) -> NDArray[np.float64] | None:
     """The numbers of the metric, or None where it says that it has no value."""
     try:
         return numbers(call(metric, sample, **choices))
@@ -144,7 +144,7 @@ def assert_same(left: NDArray[np.float64] | None, right: NDArray[np.float64] | N
     np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-11, err_msg=what)
 
 
-def keeps_its_range(metric: Metric[Any], sample: Sample) -> None:
+def keeps_its_range(metric: Metric[Any], sample: TrialColumns) -> None:
     """The headline lies in the range of the card."""
     answer = None
     try:
@@ -159,7 +159,7 @@ def keeps_its_range(metric: Metric[Any], sample: Sample) -> None:
     assert high is None or value <= high + 1e-9, f"{value} is above {high}"
 
 
-def is_ideal_when_perfect(metric: Metric[Any], sample: Sample) -> None:
+def is_ideal_when_perfect(metric: Metric[Any], sample: TrialColumns) -> None:
     """Certain and right forecasts have the ideal value, when that is 0."""
     if not sample.perfect or metric.card.ideal != 0.0:
         return
@@ -170,7 +170,7 @@ def is_ideal_when_perfect(metric: Metric[Any], sample: Sample) -> None:
         assert (found[0] if debiased else abs(found[0])) < 1e-9, f"perfect forecasts score {found[0]}"
 
 
-def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
+def ignores_row_order(metric: Metric[Any], sample: TrialColumns) -> None:
     """The order of the rows does not matter, unless the card says so."""
     tied = sample.y_prob is not None and sample.y_prob.ndim == 1 and len(np.unique(sample.y_prob)) < len(sample.y_prob)
     if metric.card.order == "rows" or (metric.card.order == "ties" and tied):
@@ -183,7 +183,7 @@ def ignores_row_order(metric: Metric[Any], sample: Sample) -> None:
         assert_same(here, attempt(metric, sample.take(order)), "rows in another order")
 
 
-def counts_weights_as_copies(metric: Metric[Any], sample: Sample) -> None:
+def counts_weights_as_copies(metric: Metric[Any], sample: TrialColumns) -> None:
     """An integer weight is that many copies of the row; weight zero is no row."""
     if not metric.card.weighted or not metric.card.copies:
         return
@@ -198,7 +198,7 @@ def counts_weights_as_copies(metric: Metric[Any], sample: Sample) -> None:
     )
 
 
-def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
+def merges_like_the_whole(metric: Metric[Any], sample: TrialColumns) -> None:
     """Two halves merged measure as the whole, to the bit where the summary streams."""
     n = len(sample.y_true)
     if n < 2 or metric.reads is None:
@@ -213,7 +213,7 @@ def merges_like_the_whole(metric: Metric[Any], sample: Sample) -> None:
     np.testing.assert_array_equal(numbers(metric.compute(recipe.finish(halves), **rest)), whole)
 
 
-def travels_as_bytes(metric: Metric[Any], sample: Sample) -> None:
+def travels_as_bytes(metric: Metric[Any], sample: TrialColumns) -> None:
     """A summary sent as bytes and read back measures the same, to the bit."""
     columns, used = sample.of(metric)
     view, recipe, rest = metric.prepare(*columns, **used)
@@ -228,7 +228,7 @@ def travels_as_bytes(metric: Metric[Any], sample: Sample) -> None:
     np.testing.assert_array_equal(numbers(metric.compute(recipe.finish(back), **rest)), here)
 
 
-def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
+def reads_single_precision(metric: Metric[Any], sample: TrialColumns) -> None:
     """float32 has the value of the same numbers in float64."""
     if sample.y_prob is None:
         assert_same(attempt(metric, _single(sample, False)), attempt(metric, _single(sample, True)), "float32")
@@ -236,12 +236,12 @@ def reads_single_precision(metric: Metric[Any], sample: Sample) -> None:
     single = sample.y_prob.astype(np.float32)
     if single.ndim == 2 and np.abs(single.sum(axis=1, dtype=np.float64) - 1).max() > 1e-6:
         return
-    narrow = Sample(sample.name, sample.y_true, single, sample.columns)
-    wide = Sample(sample.name, sample.y_true, single.astype(np.float64), sample.columns)
+    narrow = TrialColumns(sample.name, sample.y_true, single, sample.columns)
+    wide = TrialColumns(sample.name, sample.y_true, single.astype(np.float64), sample.columns)
     assert_same(attempt(metric, narrow), attempt(metric, wide), "float32")
 
 
-def refuses_bad_rows(metric: Metric[Any], sample: Sample) -> None:
+def refuses_bad_rows(metric: Metric[Any], sample: TrialColumns) -> None:
     """NaN, infinities, probabilities outside [0, 1], unequal lengths and no rows are refused in our words."""
     n = len(sample.y_true)
     if sample.y_prob is None:
@@ -250,17 +250,17 @@ def refuses_bad_rows(metric: Metric[Any], sample: Sample) -> None:
     for bad in (np.nan, np.inf, -np.inf, 1 + 1e-9, -1e-9):
         prob = sample.y_prob.astype(np.float64).copy()
         prob[(n - 1, *(0,) * (prob.ndim - 1))] = bad
-        _assert_refused(metric, Sample("bad", sample.y_true, prob, sample.columns), "y_prob")
+        _assert_refused(metric, TrialColumns("bad", sample.y_true, prob, sample.columns), "y_prob")
     if metric.card.labels == "needed":
         label = sample.y_true.copy()
         label[n - 1] = 7
-        _assert_refused(metric, Sample("bad", label, sample.y_prob, sample.columns), "y_true")
-    shorter = Sample("bad", sample.y_true, sample.y_prob[: n - 1], sample.columns)
+        _assert_refused(metric, TrialColumns("bad", label, sample.y_prob, sample.columns), "y_true")
+    shorter = TrialColumns("bad", sample.y_true, sample.y_prob[: n - 1], sample.columns)
     _assert_refused(metric, shorter, "")
     _assert_refused(metric, sample.take(slice(0, 0)), "")
 
 
-def _single(sample: Sample, wide: bool) -> Sample:
+def _single(sample: TrialColumns, wide: bool) -> TrialColumns:
     """The numbers of a forecast as float32, or as the same numbers in float64."""
     kind = np.float64 if wide else np.float32
 
@@ -268,10 +268,10 @@ def _single(sample: Sample, wide: bool) -> Sample:
         return values.astype(np.float32).astype(kind) if values.dtype.kind == "f" else values
 
     columns = {name: narrow(values) for name, values in sample.columns.items()}
-    return Sample(sample.name, narrow(sample.y_true), None, columns, levels=sample.levels)
+    return TrialColumns(sample.name, narrow(sample.y_true), None, columns, levels=sample.levels)
 
 
-def _refuses_bad_forecasts(metric: Metric[Any], sample: Sample) -> None:
+def _refuses_bad_forecasts(metric: Metric[Any], sample: TrialColumns) -> None:
     """NaN in the truth or in what is stated, unequal lengths and no rows are refused in our words."""
     n = len(sample.y_true)
     stated = {k: v for k, v in sample.columns.items() if k not in metric.card.needs and v.dtype.kind == "f"}
@@ -279,16 +279,16 @@ def _refuses_bad_forecasts(metric: Metric[Any], sample: Sample) -> None:
         bad = values.copy()
         bad[n - 1] = np.nan
         replaced = {**sample.columns, name: bad}
-        _assert_refused(metric, Sample("bad", sample.y_true, None, replaced, levels=sample.levels), name)
+        _assert_refused(metric, TrialColumns("bad", sample.y_true, None, replaced, levels=sample.levels), name)
     if stated:
         true = sample.y_true.astype(np.float64)
         true[n - 1] = np.nan
-        _assert_refused(metric, Sample("bad", true, None, sample.columns, levels=sample.levels), "y_true")
-    _assert_refused(metric, Sample("bad", sample.y_true[: n - 1], None, sample.columns, levels=sample.levels), "")
+        _assert_refused(metric, TrialColumns("bad", true, None, sample.columns, levels=sample.levels), "y_true")
+    _assert_refused(metric, TrialColumns("bad", sample.y_true[: n - 1], None, sample.columns, levels=sample.levels), "")
     _assert_refused(metric, sample.take(slice(0, 0)), "")
 
 
-def _assert_refused(metric: Metric[Any], sample: Sample, names: str) -> None:
+def _assert_refused(metric: Metric[Any], sample: TrialColumns, names: str) -> None:
     try:
         call(metric, sample)
     except InputError as refusal:
@@ -337,7 +337,7 @@ def assert_calibrated(
         raise AssertionError("; ".join(failed))
 
 
-LAWS: tuple[Callable[[Metric[Any], Sample], None], ...] = (
+LAWS: tuple[Callable[[Metric[Any], TrialColumns], None], ...] = (
     keeps_its_range,
     is_ideal_when_perfect,
     ignores_row_order,

@@ -160,7 +160,7 @@ class OwnError(KnownInterval):
 
 
 @dataclass(frozen=True)
-class MassBins:
+class MassGapNorm:
     """A norm of the gaps, where the bins have equal mass, can be bounded off the cells; `norm` as for `GapNorm`."""
 
     norm: float | str
@@ -195,4 +195,4 @@ class KernelForm:
     weighted: bool = False
 
 
-CellBound = MassBins | CumulativeWalk | SmoothedResidual | KernelForm
+CellBound = MassGapNorm | CumulativeWalk | SmoothedResidual | KernelForm

@@ -88,13 +88,13 @@ def test_the_elements_of_a_long_array_are_found_wherever_the_text_is_cut(monkeyp
     text = r' { "a" : [1, {"b": "]"}], "n": 3, "samples" : [ {"x": "\\" , "y": "\"]}" }, [], "s,", -1.5e3 , NaN,{} ] , "z": 1}'
     for size in range(1, len(text)):
         monkeypatch.setattr(elements, "CHUNK", size)
-        whole = elements.Document(io.BytesIO(text.encode()), "x.json")
+        whole = elements.JsonDocument(io.BytesIO(text.encode()), "x.json")
         assert whole.enter("samples") == {"a": [1, {"b": "]"}], "n": 3}
         found = [part.decode() for part in elements.elements(whole)]
         assert found == [r'{"x": "\\" , "y": "\"]}" }', "[]", '"s,"', "-1.5e3", "NaN", "{}"]
     for cut in range(3, text.rindex("]")):
         with pytest.raises(ReadError, match=r"x\.json must be JSON"):
-            short = elements.Document(io.BytesIO(text[:cut].encode()), "x.json")
+            short = elements.JsonDocument(io.BytesIO(text[:cut].encode()), "x.json")
             short.enter("samples")
             list(elements.elements(short))
 

@@ -16,7 +16,7 @@ from epimeter.report.building import reports
 from epimeter.report.scan import summarised
 from epimeter.summaries import Bins, BinTotals, MeanOf
 from epimeter.summary_files import packed, unpacked
-from epimeter.uncertainty import GapNorm, MassBins
+from epimeter.uncertainty import GapNorm, MassGapNorm
 
 
 def distances(view):
@@ -32,7 +32,7 @@ def new_metrics(monkeypatch):
     facts = {"equation": "x", "source": "made up on the spot"}
 
     @metric(title="Cubic gap", family="bin", reads=Bins(12), range=(0.0, 1.0), ideal=0.0,
-            interval=GapNorm(norm=3), bound=MassBins(3), **facts)  # fmt: skip
+            interval=GapNorm(norm=3), bound=MassGapNorm(3), **facts)  # fmt: skip
     def cubic_gap(bins: BinTotals) -> float:
         """Cubic mean of the gaps."""
         return float(np.sum(bins.share * np.abs(bins.gap) ** 3) ** (1 / 3))

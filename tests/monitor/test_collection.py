@@ -20,7 +20,7 @@ from epimeter.monitor.arriving import outcomes, parted, predictions
 from epimeter.monitor.cells import packed
 from epimeter.monitor.collection import BEFORE, DAY, Taken, key_of
 from epimeter.monitor.embedded import collect, histories, opened, transaction
-from epimeter.monitor.intake import Ask, arrived
+from epimeter.monitor.intake import IntakeOptions, arrived
 from epimeter.monitor.joined import windows_of
 from epimeter.monitor.window import Window
 
@@ -246,7 +246,7 @@ def test_what_was_collected_is_what_the_rows_say(tmp_path):
     pq.write_table(said_, tmp_path / "said.parquet")
     collect(tmp_path / "c", [str(tmp_path / "truth.parquet"), str(tmp_path / "said.parquet")], system="s", now=NOW)
     (history,) = histories(tmp_path / "c")
-    whole = arrived([tmp_path / "day.parquet"], Ask(by=("region",), name="s"))
+    whole = arrived([tmp_path / "day.parquet"], IntakeOptions(by=("region",), name="s"))
     plain = {
         place: {k: v for k, v in window.to_dict().items() if not k.startswith("delay")}
         for place, window in history.windows.items()

@@ -14,7 +14,7 @@ from streams import day, rows, stream
 from epimeter.cli import epimeter, main
 from epimeter.errors import InputError
 from epimeter.monitor import History, Settings, arrived, look
-from epimeter.monitor.intake import Ask
+from epimeter.monitor.intake import IntakeOptions
 from epimeter.monitor.settings import rate_of
 
 
@@ -355,7 +355,7 @@ def test_systems_are_told_apart_by_a_column_or_a_folder(quiet, tmp_path):
 
 def test_a_history_is_saved_and_loaded_to_the_bit(quiet, tmp_path):
     history = History(Settings(), by=("region",))
-    history.feed(arrived([quiet], Ask(by=("region",), name="s")))
+    history.feed(arrived([quiet], IntakeOptions(by=("region",), name="s")))
     history.save(tmp_path / "h.json")
     again = History.load(tmp_path / "h.json")
     assert again.to_dict() == history.to_dict()
@@ -365,7 +365,7 @@ def test_a_history_is_saved_and_loaded_to_the_bit(quiet, tmp_path):
 def test_a_state_kept_as_json_is_read_and_written_anew(quiet, tmp_path):
     state = tmp_path / "s.json"
     history = History(Settings(), by=("region",))
-    history.feed(arrived([quiet], Ask(by=("region",), name="s")))
+    history.feed(arrived([quiet], IntakeOptions(by=("region",), name="s")))
     state.write_text(json.dumps(history.to_dict()))
     assert typed("monitor", "feed", state, "--as-of", day(23))[0] == 0
     assert state.read_bytes().startswith(b"epimeter monitor 2\n")
@@ -374,7 +374,7 @@ def test_a_state_kept_as_json_is_read_and_written_anew(quiet, tmp_path):
 
 def test_a_state_cut_off_anywhere_is_refused_in_one_sentence(quiet, tmp_path, capsys):
     history = History()
-    history.feed(arrived([quiet], Ask(name="s")))
+    history.feed(arrived([quiet], IntakeOptions(name="s")))
     whole = history.to_bytes()
     for length in (5, 18, 19, 200, len(whole) // 2, len(whole) - 1):
         (tmp_path / "s.state").write_bytes(whole[:length])
@@ -384,9 +384,9 @@ def test_a_state_cut_off_anywhere_is_refused_in_one_sentence(quiet, tmp_path, ca
 def test_forecasts_of_two_kinds_are_not_mixed(tmp_path):
     history = History()
     pq.write_table(rows(0), tmp_path / "a.parquet")
-    history.feed(arrived([tmp_path / "a.parquet"], Ask()))
+    history.feed(arrived([tmp_path / "a.parquet"], IntakeOptions()))
     other = rows(1).drop_columns(["correct", "confidence"])
     other = other.append_column("prob", pa.array(np.linspace(0, 1, 800))).append_column("label", pa.array([0, 1] * 400))
     pq.write_table(other, tmp_path / "b.parquet")
     with pytest.raises(InputError, match="one history holds forecasts of one kind"):
-        history.feed(arrived([tmp_path / "b.parquet"], Ask()))
+        history.feed(arrived([tmp_path / "b.parquet"], IntakeOptions()))

@@ -264,7 +264,7 @@ def test_kernel_error_and_likelihood_follow_the_formula(h, ends):
     score = np.concatenate([np.round(rng.beta(2, 1, 40), 2).clip(0.01, 0.99), [1e-7, 1 - 1e-9], ends])
     target = rng.random(len(score))
     assert kernel.kernel_error(score, target, h) == pytest.approx(plain_kernel_error(score, target, h), abs=1e-11)
-    likelihood = kernel.Kernel(kernel.Levels.of(score, target), h).log_likelihood()
+    likelihood = kernel.Kernel(kernel.ScoreLevels.of(score, target), h).log_likelihood()
     assert likelihood == pytest.approx(plain_likelihood(score, h), rel=1e-10)
 
 

@@ -245,11 +245,11 @@ def test_smece_of_the_grid_is_that_of_the_definition():
     p[:40] = 0.0
     p[40:90] = 1.0
     data = view(y, p)
-    few = smooth.Smoothed.of_levels(sums.levels_of(m.mmce.reads.of(data)))
+    few = smooth.SmoothedResiduals.of_levels(sums.levels_of(m.mmce.reads.of(data)))
     cells = 1 << 16
     for count in (twins.cell_moments, recursions.cell_moments):
         moments = count(data.true, data.prob, cells, 44).T / (5000 * 2.0**44)
-        many = smooth.Smoothed(smooth.cosine_means(moments, cells // 20), 64 / cells)
+        many = smooth.SmoothedResiduals(smooth.cosine_means(moments, cells // 20), 64 / cells)
         for sigma in (0.001, 0.01, 0.2):
             angle = np.pi * np.arange(int(3.1 / sigma) + 2)[:, None] * p
             a = np.cos(angle) @ (y - p) / 5000 * np.exp(-0.5 * (np.pi * sigma * np.arange(len(angle))) ** 2)

@@ -17,7 +17,7 @@ from servers import running
 from epimeter.card import catalogue
 from epimeter.service.children import Children
 from epimeter.service.columns import Columns
-from epimeter.service.errands import Measured, MeasureRows
+from epimeter.service.errands import MeasuredRows, MeasureRows
 from epimeter.service.problems import Problem
 from epimeter.service.retained_rows import packed
 from epimeter.service.schemas import Facts
@@ -75,20 +75,20 @@ def test_a_child_is_ended_by_the_clock_and_the_next_errand_has_another(tmp_path)
                        for names in (("kccsd",), ("brier_score",)))  # fmt: skip
         begun = time.monotonic()
         with pytest.raises(Problem, match="longer than 2 s and was ended"):
-            children.do(slow, Measured, [rows], seconds=2)
+            children.do(slow, MeasuredRows, [rows], seconds=2)
         assert time.monotonic() - begun < 40
         end = time.monotonic() + 10
         nursery = psutil.Process(children._process.pid)
         while nursery.children() and time.monotonic() < end:
             time.sleep(0.1)
         assert not nursery.children()  # it is gone
-        assert b'"ece"' in children.do(quick, Measured, [rows], seconds=60).found.evaluation
+        assert b'"ece"' in children.do(quick, MeasuredRows, [rows], seconds=60).found.evaluation
         with pytest.raises(Problem, match="no longer kept"):
-            children.do(quick, Measured, [], seconds=60)
+            children.do(quick, MeasuredRows, [], seconds=60)
     finally:
         children.close()
     with pytest.raises(Problem, match="stopping"):
-        children.do(quick, Measured, [rows], seconds=60)
+        children.do(quick, MeasuredRows, [rows], seconds=60)
 
 
 def test_a_tenant_whose_jobs_fill_the_queue_leaves_a_worker_and_a_slot_to_others(tmp_path):

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 import pytest
 from servers import running
 
-from epimeter.monitor.change import Difference
+from epimeter.monitor.change import CalibrationChange
 from epimeter.monitor.series import Measured
 from epimeter.monitor.unlabelled import Drift
-from epimeter.monitor.watch import Standing
+from epimeter.monitor.watch import SystemStanding
 from epimeter.service import watching
 from epimeter.service.gauges import MOST_SYSTEMS, Gauges
 
@@ -78,7 +78,7 @@ def exposed(monkeypatch):
     """The names that Prometheus is told of a system with everything to tell."""
     week = Measured(100, 0.0, -0.1, 0.1, 0.05, 0.01, 0.1)
     drift = Drift(100, 0.1, 0.1, 0.0, 0.8, None)
-    standing = Standing("quiet", 0, 100.0, week, Difference(100, 0.0, -0.1, 0.1), 0.0, drift)
+    standing = SystemStanding("quiet", 0, 100.0, week, CalibrationChange(100, 0.0, -0.1, 0.1), 0.0, drift)
     monkeypatch.setattr(watching.registry, "newest_of", lambda *_: {"id": "c", "level": "L2"})
     state = SimpleNamespace(status="VALID", next_evaluation="2026-01-01")
     monkeypatch.setattr(watching.renewing, "state_of", lambda *_: state)

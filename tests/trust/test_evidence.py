@@ -23,7 +23,7 @@ from epimeter.summary_files import from_file, merged_files, packed, to_file, unp
 from epimeter.trust.assessing import assess, assess_evidence
 from epimeter.trust.certificate import from_sums
 from epimeter.trust.disclosure import check_disclosure, disclose, parts_digest, record_columns
-from epimeter.trust.evidence import Evidence, Part, evidence_of, merged
+from epimeter.trust.evidence import Evidence, EvidencePart, evidence_of, merged
 from epimeter.views import Binary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -249,7 +249,10 @@ def test_digests_are_those_that_the_page_describes():
 
     found = Evidence(
         totals=merged([evidence(n=30, seed=1), evidence(n=40, seed=2)]).totals,
-        parts=(Part(digest="01" * 32, root="02" * 32, n_rows=30), Part(digest="03" * 32, root="04" * 32, n_rows=40)),
+        parts=(
+            EvidencePart(digest="01" * 32, root="02" * 32, n_rows=30),
+            EvidencePart(digest="03" * 32, root="04" * 32, n_rows=40),
+        ),
     )
     sizes = [(30).to_bytes(8, "little"), (40).to_bytes(8, "little")]
     data = b"epi-parts-v1\0" + bytes([1] * 32) + sizes[0] + bytes([3] * 32) + sizes[1]

@@ -171,12 +171,14 @@ def _settings(options: dict[str, Any], known: dict[str, Any] | None = None) -> A
 
 
 def _ask(source: str, unit: Any, options: dict[str, Any], day: str | None = None) -> Any:
-    from epimeter.monitor.intake import Ask
+    from epimeter.monitor.intake import IntakeOptions
 
     path = Path(source).resolve()
     name = path.name if path.is_dir() else path.stem
     choice = choice_of(*(options[name] for name in ("columns", "forecast", "positive", "classes")))
-    return Ask(unit, tuple(options["by"]), options["system"], name or "system", choice, options["format"], day)
+    return IntakeOptions(
+        unit, tuple(options["by"]), options["system"], name or "system", choice, options["format"], day
+    )
 
 
 def _as_of(options: dict[str, Any], unit: Any) -> str | None:

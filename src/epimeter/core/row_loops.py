@@ -17,7 +17,7 @@ _ROWS = ffi.typeof("epi_rows *")
 _BYTES, _DOUBLES, _SINGLES = np.dtype(np.uint8), np.dtype(np.float64), np.dtype(np.float32)
 
 
-class Rows:
+class LoopRows:
     """Outcomes and confidences as the loops read them.
 
     The memory lives as long as this does and no longer: hold it in a variable while a loop runs (columns of a matrix are copies).
@@ -59,7 +59,7 @@ def sound(true: NDArray[Any], prob: NDArray[Any]) -> bool:
 
 
 def _sound(true: NDArray[Any], prob: NDArray[Any]) -> bool:
-    rows = Rows(true, prob)
+    rows = LoopRows(true, prob)
     return bool(lib.epi_sound(rows.struct))
 
 
@@ -71,7 +71,7 @@ def width_bins(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Integers:
 
 
 def _width_bins(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Integers:
-    totals, rows = np.zeros((bins, 4), np.int64), Rows(true, prob)
+    totals, rows = np.zeros((bins, 4), np.int64), LoopRows(true, prob)
     if lib.epi_width_bins(rows.struct, bins, write(totals)):
         raise UnsoundRowsError
     return totals

@@ -19,7 +19,7 @@ from epimeter.draw.curve import Count, Diagram, Floats, Level, counted, curve, h
 from epimeter.draw.overlay import Look, Strand, figure
 from epimeter.errors import InputError
 from epimeter.limits import Between
-from epimeter.metrics.bin.roof import Column, ece_fott, lift
+from epimeter.metrics.bin.roof import OrderedColumn, ece_fott, lift
 from epimeter.metrics.bin.staircase import SweepCut
 from epimeter.views import View
 
@@ -78,7 +78,7 @@ def roof_curve(
     event = view.event
     fitted = ece_fott.compute(event, bins=bins, binning=binning, slope=slope, folds=folds, max_bins=max_bins)
     order = np.argsort(event.prob, kind="stable")
-    column = Column.of(event.prob[order].astype(np.float64), event.true[order].astype(np.int64), slope)
+    column = OrderedColumn.of(event.prob[order].astype(np.float64), event.true[order].astype(np.int64), slope)
     edges = column.edges(fitted.bins, binning)
     piece = column.cut(edges)
     some = piece.size > 0

@@ -6,6 +6,6 @@
 
 from epimeter.gate.judging import judge
 from epimeter.gate.policy import Gate, Requirement, read_policy
-from epimeter.gate.verdict import Judgement, Verdict
+from epimeter.gate.verdict import PolicyJudgement, RequirementVerdict
 
-__all__ = ["Gate", "Judgement", "Requirement", "Verdict", "judge", "read_policy"]
+__all__ = ["Gate", "PolicyJudgement", "Requirement", "RequirementVerdict", "judge", "read_policy"]

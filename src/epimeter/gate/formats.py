@@ -10,14 +10,14 @@ from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
 from epimeter.card import find
-from epimeter.gate.verdict import Judgement, Outcome, Verdict
+from epimeter.gate.verdict import Outcome, PolicyJudgement, RequirementVerdict
 
 LEVELS: dict[Outcome, str] = {"pass": "none", "warn": "warning", "fail": "error", "cannot judge": "error"}
 COLOURS: dict[Outcome, str] = {"pass": "brightgreen", "warn": "yellow", "fail": "red", "cannot judge": "lightgrey"}
 WORDS: dict[Outcome, str] = {"pass": "pass", "warn": "undecided", "fail": "fail", "cannot judge": "cannot judge"}
 
 
-def junit(judgement: Judgement) -> str:
+def junit(judgement: PolicyJudgement) -> str:
     """JUnit XML: a suite a gate, a case a requirement and slice; what cannot be judged is an error."""
     root = xml.Element("testsuites", {"name": "epimeter gate"} | _counts(judgement.verdicts))
     for gate in dict.fromkeys(verdict.gate for verdict in judgement.verdicts):
@@ -43,7 +43,7 @@ def junit(judgement: Judgement) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
 
-def _counts(verdicts: tuple[Verdict, ...]) -> dict[str, str]:
+def _counts(verdicts: tuple[RequirementVerdict, ...]) -> dict[str, str]:
     return {
         "tests": str(len(verdicts)),
         "failures": str(sum(verdict.outcome == "fail" for verdict in verdicts)),
@@ -58,7 +58,7 @@ def _printable(text: str) -> str:
     return "".join(letter if letter >= " " or letter in "\t\n" else "�" for letter in text)
 
 
-def sarif(judgement: Judgement) -> str:
+def sarif(judgement: PolicyJudgement) -> str:
     """SARIF 2.1.0 with all that GitHub's code scanning asks for: a rule a metric, a result a verdict that does not hold, pointing
     at its line of the policy.
     """
@@ -112,12 +112,12 @@ def sarif(judgement: Judgement) -> str:
     return json.dumps(made, indent=2) + "\n"
 
 
-def _fingerprint(verdict: Verdict) -> str:
+def _fingerprint(verdict: RequirementVerdict) -> str:
     """What stays the same of a verdict while values and lines of the policy change, so that one alert stays one."""
     return sha256(json.dumps([verdict.gate, verdict.requirement, verdict.slice]).encode()).hexdigest()[:32]
 
 
-def badge(judgement: Judgement) -> str:
+def badge(judgement: PolicyJudgement) -> str:
     """The endpoint JSON of shields.io."""
     told = {
         "schemaVersion": 1,
@@ -128,7 +128,7 @@ def badge(judgement: Judgement) -> str:
     return json.dumps(told) + "\n"
 
 
-def remarks(judgement: Judgement) -> Iterator[str]:
+def remarks(judgement: PolicyJudgement) -> Iterator[str]:
     """Workflow commands of GitHub: a remark at the policy's line for whatever does not hold."""
     for verdict in judgement.verdicts:
         if verdict.outcome != "pass":

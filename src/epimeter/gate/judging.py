@@ -25,7 +25,7 @@ from epimeter.card import find
 from epimeter.errors import EpimeterError, InputError, ReadError, UndefinedMetricError
 from epimeter.gate.forecasts import against_forecasts, measured_forecasts, read_gate_forecasts
 from epimeter.gate.policy import Gate, Requirement
-from epimeter.gate.verdict import Judgement, Outcome, Verdict
+from epimeter.gate.verdict import Outcome, PolicyJudgement, RequirementVerdict
 from epimeter.inference import adjust_p_values, compare, compare_samples
 from epimeter.inference.intervals import interval_for
 from epimeter.readers import read
@@ -40,12 +40,12 @@ from epimeter.views import view
 MOST_SLICES = 1000
 
 
-def judge(gates: Iterable[Gate]) -> Judgement:
+def judge(gates: Iterable[Gate]) -> PolicyJudgement:
     """Hold the predictions of every gate against its requirements."""
-    return Judgement([verdict for gate in gates for verdict in _judged(gate)])
+    return PolicyJudgement([verdict for gate in gates for verdict in _judged(gate)])
 
 
-def _judged(gate: Gate) -> list[Verdict]:
+def _judged(gate: Gate) -> list[RequirementVerdict]:
     try:
         table = _read(gate)
     except EpimeterError as refusal:
@@ -120,7 +120,9 @@ def _slices(gate: Gate, table: Table | ForecastTable) -> list[tuple[str | None, 
     return [(str(name), place.ravel() == number) for number, name in enumerate(names)]
 
 
-def held(one: Requirement, y_true: Any, y_prob: Any, *, kind: str | None = None, level: float = 0.95) -> Verdict:
+def held(
+    one: Requirement, y_true: Any, y_prob: Any, *, kind: str | None = None, level: float = 0.95
+) -> RequirementVerdict:
     """One requirement on columns in memory."""
     rows = view(y_true, y_prob, kind=kind)
     single = rows.prob.ndim == 1
@@ -136,7 +138,7 @@ def held(one: Requirement, y_true: Any, y_prob: Any, *, kind: str | None = None,
     return _one(gate, one, table, None, None)
 
 
-def _one(gate: Gate, one: Requirement, table: Table | ForecastTable, name: str | None, keep: Any) -> Verdict:
+def _one(gate: Gate, one: Requirement, table: Table | ForecastTable, name: str | None, keep: Any) -> RequirementVerdict:
     """One requirement on all rows or on a slice."""
     rows = table if keep is None else table.take(keep)
     facts: dict[str, Any] = {"slice": name, "n_rows": rows.n_rows}
@@ -258,7 +260,7 @@ def _signed(around: Interval, sign: int) -> Interval:
     return around if sign == 1 else replace(around, low=-around.high, high=-around.low)
 
 
-def _together(gate: Gate, one: Requirement, verdicts: list[Verdict]) -> list[Verdict]:
+def _together(gate: Gate, one: Requirement, verdicts: list[RequirementVerdict]) -> list[RequirementVerdict]:
     """The verdicts of slices, those that fail by what chance does among so many taken back to undecided."""
     if gate.multiplicity == "none" or one.decide == "value" or len(verdicts) < 2:
         return verdicts
@@ -284,7 +286,7 @@ def _together(gate: Gate, one: Requirement, verdicts: list[Verdict]) -> list[Ver
     return made
 
 
-def _violation(verdict: Verdict, one: Requirement, level: float) -> float:
+def _violation(verdict: RequirementVerdict, one: Requirement, level: float) -> float:
     """How likely so bad a value is where the limit is just kept, from the good half of the interval."""
     from statistics import NormalDist
 
@@ -297,8 +299,8 @@ def _violation(verdict: Verdict, one: Requirement, level: float) -> float:
     return 1 - NormalDist().cdf(away / reach * NormalDist().inv_cdf((1 + level) / 2))
 
 
-def _verdict(gate: Gate, one: Requirement, outcome: Outcome, reason: str, **facts: Any) -> Verdict:
-    return Verdict(
+def _verdict(gate: Gate, one: Requirement, outcome: Outcome, reason: str, **facts: Any) -> RequirementVerdict:
+    return RequirementVerdict(
         gate=gate.name,
         requirement=one.text,
         metric=one.metric,

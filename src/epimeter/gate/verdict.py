@@ -17,7 +17,7 @@ TONES: dict[Outcome, Tone] = {"pass": "good", "warn": "mind", "fail": "bad", "ca
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RequirementVerdict:
     """One requirement on one set of rows."""
 
     gate: str
@@ -61,10 +61,10 @@ class Verdict:
         }
 
 
-class Judgement(Held):
+class PolicyJudgement(Held):
     """All verdicts of a policy. `code` is 0 for a pass, 1 for a fail, 2 where it cannot be judged."""
 
-    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+    def __init__(self, verdicts: Sequence[RequirementVerdict]) -> None:
         self.verdicts = tuple(verdicts)
         self.version = epimeter.__version__
 

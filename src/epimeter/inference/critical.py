@@ -35,7 +35,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Law:
+class NullLaw:
     """A metric whose value under calibration has a law of its own, and its critical values by that law."""
 
     metric: Metric[Any]
@@ -76,5 +76,8 @@ def _square(made: Any, view: View, alpha: float) -> Bounds:
     return Bounds() if law is None else Bounds(None, pearson_quantile(alpha, *law))
 
 
-LAWS = {law.metric.name: law for law in (Law(ecce_mad, _walk), Law(l2_ece_ci, _square), Law(spiegelhalter_z, _normal))}
+LAWS = {
+    law.metric.name: law
+    for law in (NullLaw(ecce_mad, _walk), NullLaw(l2_ece_ci, _square), NullLaw(spiegelhalter_z, _normal))
+}
 """Tests of perfect calibration with a law of their own."""

@@ -19,8 +19,8 @@ from epimeter.errors import UndefinedMetricError
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.event_means import level_ends, residual_ends
 from epimeter.inference.ranked import ranked_ends
-from epimeter.inference.spread import Rows as RowSpread
 from epimeter.inference.spread import (
+    RowSpread,
     SamplingDesign,
     Spread,
     clopper_pearson,

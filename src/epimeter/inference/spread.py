@@ -97,7 +97,7 @@ def student(units: int, level: float) -> float:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSpread:
     """The spread of scores row by row, for rows of one group that must be added up first."""
 
     scores: Floats
@@ -258,7 +258,7 @@ def skill_ends(view: Multiclass, value: float, design: SamplingDesign, level: fl
 
 
 __all__ = [
-    "Rows",
+    "RowSpread",
     "SamplingDesign",
     "Spread",
     "clopper_pearson",

@@ -23,7 +23,7 @@ FLOATS = (*WIDE, torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
-class Batch:
+class TorchBatch:
     """Rows of one call.
 
     Attributes
@@ -54,7 +54,7 @@ class Batch:
         return torch.where(self.ignored, IGNORED, torch.where(self.known, found, UNKNOWN))
 
 
-def read(logits: Any, probs: Any, targets: Any, kind: Kind | None, ignore_index: int | None) -> Batch:
+def read(logits: Any, probs: Any, targets: Any, kind: Kind | None, ignore_index: int | None) -> TorchBatch:
     """The batch, its shapes and devices doubted at once and its values by flags."""
     name, given = ("logits", logits) if probs is None else ("probs", probs)
     if (logits is None) == (probs is None) or targets is None:
@@ -95,14 +95,14 @@ def read(logits: Any, probs: Any, targets: Any, kind: Kind | None, ignore_index:
         if not matrix:
             prob, sound = _numbers(flat.reshape(-1), probs is None)
             states: Kind = kind or "event"
-            return Batch(states, prob, target, ignored, (target == 0) | (target == 1), sound, probs is None)
+            return TorchBatch(states, prob, target, ignored, (target == 0) | (target == 1), sound, probs is None)
         flat = flat.reshape(-1, flat.shape[-1])
         known = (target >= 0) & (target < flat.shape[1])
         if kind == "classes":
             prob, sound = _classes(flat, probs is None)
-            return Batch("classes", prob, target, ignored, known, sound, probs is None)
+            return TorchBatch("classes", prob, target, ignored, known, sound, probs is None)
         prob, label, sound = _top_of_logits(flat) if probs is None else _top_of_probs(flat)
-        return Batch("answer", prob, label == target, ignored, known, sound, probs is None)
+        return TorchBatch("answer", prob, label == target, ignored, known, sound, probs is None)
 
 
 def _wide(values: Any) -> Any:

@@ -17,7 +17,7 @@ import torch
 
 from epimeter.card import find
 from epimeter.errors import InputError, MergeError
-from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, Batch, read
+from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, TorchBatch, read
 from epimeter.integrations.torch_gather import gathered
 from epimeter.integrations.torch_totals import ClassRows, Faults, KeyTotals
 from epimeter.kinds import Kind
@@ -95,7 +95,7 @@ class CalibrationMeter:
         self.seen += len(batch.outcome)
         self.logits = self.logits or batch.logits
 
-    def _check_fits(self, batch: Batch) -> None:
+    def _check_fits(self, batch: TorchBatch) -> None:
         """Refuse a batch that the totals cannot take."""
         held = self.totals
         if held is None:

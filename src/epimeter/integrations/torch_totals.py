@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, Batch
+from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, TorchBatch
 
 ROOM = 1 << 22
 """Keys that may wait before they are counted."""
@@ -71,7 +71,7 @@ class KeyTotals:
     faults: Faults = field(default_factory=Faults)
 
     @classmethod
-    def empty(cls, batch: Batch) -> KeyTotals:
+    def empty(cls, batch: TorchBatch) -> KeyTotals:
         none = torch.empty(0, dtype=_BITS[batch.prob.dtype], device=batch.prob.device)
         return cls(batch.prob.dtype, none, none.long())
 
@@ -79,7 +79,7 @@ class KeyTotals:
     def device(self) -> Any:
         return self.keys.device
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: TorchBatch) -> None:
         """Further rows."""
         if batch.prob.dtype == torch.float64:
             self._widen()
@@ -163,7 +163,7 @@ class ClassRows:
     faults: Faults = field(default_factory=Faults)
 
     @classmethod
-    def empty(cls, batch: Batch) -> ClassRows:
+    def empty(cls, batch: TorchBatch) -> ClassRows:
         return cls([batch.prob[:0]], [torch.empty(0, dtype=torch.int64, device=batch.prob.device)])
 
     @property
@@ -174,7 +174,7 @@ class ClassRows:
     def n_classes(self) -> int:
         return int(self.prob[0].shape[1])
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: TorchBatch) -> None:
         self.waiting.append((batch.prob.clone(), batch.marked(batch.outcome.long())))
 
     def count(self) -> None:

@@ -19,7 +19,7 @@ from epimeter.metrics.cumulative.subpopulations import MultiCalibration
 from epimeter.metrics.curve.beta import BetaTest
 from epimeter.metrics.curve.cox import CoxFit
 from epimeter.metrics.curve.isotonic import ScoreParts
-from epimeter.metrics.curve.neighbours import NeighbourPower, NeighbourTest
+from epimeter.metrics.curve.neighbours import NearestTest, NeighbourPower
 from epimeter.metrics.curve.parabola import ParabolaTest
 from epimeter.metrics.curve.piecewise import PiecewiseError
 from epimeter.metrics.detection.binned import DetectionError
@@ -27,7 +27,7 @@ from epimeter.metrics.detection.matching import Matching
 from epimeter.metrics.distribution.states import NeesTest
 from epimeter.metrics.distribution.strata import StrataCoverage
 from epimeter.metrics.distribution.transform import TransformHistogram, UniformityTest
-from epimeter.metrics.kernel.neighbours import NeighbourTest as _KernelNeighbourTest
+from epimeter.metrics.kernel.neighbours import NeighbourTest
 from epimeter.metrics.kernel.reliability import CombinedExperts, ReliabilityMap
 from epimeter.metrics.kernel.squared import KernelTest, LinearKernelTest
 from epimeter.metrics.point.brier import StratifiedScore
@@ -1825,7 +1825,7 @@ class _Dkde(Metric[Number]):
 
 dkde: _Dkde
 
-class _Ecmmd(Metric[_KernelNeighbourTest]):
+class _Ecmmd(Metric[NeighbourTest]):
     def __call__(
         self,
         y_true: Any,
@@ -1835,7 +1835,7 @@ class _Ecmmd(Metric[_KernelNeighbourTest]):
         k: int = 25,
         variance: Literal["null", "empirical"] = "null",
         interval: Any = None,
-    ) -> _KernelNeighbourTest:
+    ) -> NeighbourTest:
         """Do residuals of nearest neighbours agree: 0 when calibrated, positive when errors cluster."""
 
 ecmmd: _Ecmmd
@@ -2331,7 +2331,7 @@ class _Ici(Metric[Number]):
 
 ici: _Ici
 
-class _KnnChi2(Metric[NeighbourTest]):
+class _KnnChi2(Metric[NearestTest]):
     def __call__(
         self,
         y_true: Any,
@@ -2341,7 +2341,7 @@ class _KnnChi2(Metric[NeighbourTest]):
         k: int = 50,
         expected: Literal["anchor", "neighbours"] = "anchor",
         interval: Any = None,
-    ) -> NeighbourTest:
+    ) -> NearestTest:
         """Whether the outcomes of the rows nearest to a prediction occur as often as it says."""
 
 knn_chi2: _KnnChi2

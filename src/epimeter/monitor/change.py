@@ -33,7 +33,7 @@ DOUBT = 0.05
 
 
 @dataclass(frozen=True)
-class Difference:
+class CalibrationChange:
     """How calibration differs from the reference: by how much, with 95 % ends."""
 
     rows: int
@@ -169,13 +169,13 @@ def watched(
     return ChangeWatch(reference, first, system, by_slice, tuple(episode.alarms), unknown, stood)
 
 
-def difference(reference: Reference, number: int, totals: Totals) -> Difference | None:
+def difference(reference: Reference, number: int, totals: Totals) -> CalibrationChange | None:
     """How much more often than in the reference outcomes came true, given the confidence; None without rows to compare."""
     rows, excess, variance = _compared(reference, number, totals)
     return _difference(float(rows.sum()), float(excess.sum()), variance)
 
 
-def by_range(reference: Reference, number: int, totals: Totals) -> tuple[Difference | None, ...]:
+def by_range(reference: Reference, number: int, totals: Totals) -> tuple[CalibrationChange | None, ...]:
     """The same in every range of confidence alone."""
     rows, excess, variance = _compared(reference, number, totals)
     parts = zip(rows.tolist(), excess.tolist(), variance, strict=True)
@@ -191,13 +191,13 @@ def _compared(reference: Reference, number: int, totals: Totals) -> tuple[Floats
     return rows, true - prob - rows * reference.gap[number], np.stack(parts, axis=-1)
 
 
-def _difference(n: float, excess: float, variance: Floats) -> Difference | None:
+def _difference(n: float, excess: float, variance: Floats) -> CalibrationChange | None:
     if n == 0:
         return None
     chance, spread = variance.reshape(-1, 2).sum(axis=0).tolist()
     reach = 1.96 * math.sqrt(chance + spread) / n
     value = excess / n
-    return Difference(int(n), value, value - reach, value + reach)
+    return CalibrationChange(int(n), value, value - reach, value + reach)
 
 
 class Episodes:
@@ -274,10 +274,10 @@ class Episodes:
     def _sums(self, first: int, last: int, number: int) -> Totals:
         return self.found.totals.over(self.places[first : last + 1], number)
 
-    def _size(self, first: int, last: int, number: int) -> Difference | None:
+    def _size(self, first: int, last: int, number: int) -> CalibrationChange | None:
         return difference(self.reference, number, self._sums(first, last, number))
 
-    def _worst(self, first: int, last: int, number: int) -> tuple[str, Difference] | None:
+    def _worst(self, first: int, last: int, number: int) -> tuple[str, CalibrationChange] | None:
         """The range of confidence that changed most for certain."""
         sums = self._sums(first, last, number)
         known = [(k, d) for k, d in enumerate(by_range(self.reference, number, sums)) if d is not None]
@@ -287,7 +287,7 @@ class Episodes:
         return f"[{k / RANGES:g}, {(k + 1) / RANGES:g}{']' if k == RANGES - 1 else ')'}", most
 
 
-def _what(size: Difference | None, names: tuple[str, ...], worst: tuple[str, Difference] | None) -> str:
+def _what(size: CalibrationChange | None, names: tuple[str, ...], worst: tuple[str, CalibrationChange] | None) -> str:
     about = ", ".join(called(name) for name in names[:3]) + (
         f" and {len(names) - 3} more slices" if len(names) > 3 else ""
     )

@@ -13,7 +13,7 @@ from epimeter.monitor.alarm import called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.charts import charts
 from epimeter.monitor.settings import Settings
-from epimeter.monitor.watch import Look, SliceLook, SystemLook
+from epimeter.monitor.watch import Overview, SliceLook, SystemLook
 from epimeter.monitor.window import A_YEAR
 
 MOST_SYSTEMS = 200
@@ -21,7 +21,7 @@ MOST_SYSTEMS = 200
 TONES: dict[str, Tone] = {"quiet": "good", "alarm": "bad", "cannot judge": "mind"}
 
 
-def page(look: Look) -> str:
+def page(look: Overview) -> str:
     """The look as one HTML page: no script, no network."""
     return html(
         document(look, pictures=True),
@@ -29,12 +29,12 @@ def page(look: Look) -> str:
     )
 
 
-def text(look: Look) -> str:
+def text(look: Overview) -> str:
     """The look for a terminal."""
     return terminal(document(look))
 
 
-def document(look: Look, *, pictures: bool = False) -> Document:
+def document(look: Overview, *, pictures: bool = False) -> Document:
     """The look as sections, those with alarms first."""
     order = {"alarm": 0, "cannot judge": 1, "quiet": 2}
     systems = sorted(look.systems, key=lambda system: (order[system.verdict], system.name))

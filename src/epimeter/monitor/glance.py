@@ -34,7 +34,7 @@ from epimeter.monitor.series import Totals, answers, measured, measures, totals_
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.standing import outside, sequences
 from epimeter.monitor.unlabelled import drift, overdue, usual_gap
-from epimeter.monitor.watch import Standing, SystemLook, Verdict
+from epimeter.monitor.watch import SystemLook, SystemStanding, Verdict
 from epimeter.monitor.window import Window, between, later
 
 Floats = NDArray[np.float64]
@@ -235,12 +235,12 @@ class Glimpse:
     def as_of(self) -> str:
         return self.read.part.as_of
 
-    def standing(self) -> Standing:
+    def standing(self) -> SystemStanding:
         """How all its rows stand."""
         kept, settings, whole = self.read.kept, self.read.part.settings, self.read.whole
         end = int(np.flatnonzero(whole[:, ROWS].any(axis=1))[-1]) + 1
         week = totals_of(whole[max(0, end - settings.sliding) : end]).each(lambda part: part.sum(axis=0))
-        return Standing(
+        return SystemStanding(
             kept.verdict,
             kept.open_alarms,
             self.labelled,

@@ -37,7 +37,7 @@ DAY_KEYS = ("day", "date", "ds", "dt", "window")
 
 
 @dataclass(frozen=True)
-class Ask:
+class IntakeOptions:
     """What the caller says of the files.
 
     Attributes
@@ -61,7 +61,7 @@ class Ask:
     day: str | None = None
 
 
-def arrived(sources: Sequence[str | os.PathLike[str]], ask: Ask) -> Arrivals:
+def arrived(sources: Sequence[str | os.PathLike[str]], ask: IntakeOptions) -> Arrivals:
     """The windows of files, patterns and folders, of rows or of summaries."""
     whole = Arrivals()
     values: dict[str, set[Any]] = {name: set() for name in ask.by}
@@ -125,7 +125,7 @@ def _folders(path: Path) -> dict[str, Any]:
     return {key: value for key, sign, value in pairs if sign and key}
 
 
-def _columns(file: File, ask: Ask) -> Choice:
+def _columns(file: File, ask: IntakeOptions) -> Choice:
     """The caller's columns with those that slice, where they are not folders."""
     wanted = [name for name in (*ask.by, ask.system) if name is not None and name not in file.folders]
     columns = dict(ask.columns.columns)
@@ -156,7 +156,7 @@ def _join(whole: Arrivals, part: Arrivals, name: str) -> None:
     whole.cautions += part.cautions
 
 
-def _add(part: Arrivals, table: Table, file: File, ask: Ask, values: dict[str, set[Any]]) -> None:
+def _add(part: Arrivals, table: Table, file: File, ask: IntakeOptions, values: dict[str, set[Any]]) -> None:
     """Add the rows of a table to its windows."""
     prob, true, classes = _top(table)
     assert table.awaiting is not None
@@ -207,7 +207,7 @@ def _scale(prob: NDArray[np.float64], true: NDArray[Any], table: Table) -> tuple
     return np.zeros(len(prob), bool), float(prob.max())
 
 
-def _windows(table: Table, file: File, ask: Ask) -> NDArray[Any]:
+def _windows(table: Table, file: File, ask: IntakeOptions) -> NDArray[Any]:
     """The window of each row, by its name."""
     if table.timestamp is not None:
         gone = np.isnat(table.timestamp)
@@ -238,7 +238,7 @@ def _said_day(file: File, unit: Unit) -> str | None:
 
 
 def _slices(
-    table: Table, file: File, ask: Ask, values: dict[str, set[Any]]
+    table: Table, file: File, ask: IntakeOptions, values: dict[str, set[Any]]
 ) -> tuple[NDArray[Any], list[tuple[str, NDArray[Any]]]]:
     """The system of each row, and the value of each slice column."""
     wanted = [name for name in (*ask.by, ask.system) if name is not None and name not in file.folders]
@@ -290,7 +290,7 @@ def _grouped(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], list[tupl
     return code, groups
 
 
-def _summary(file: File, ask: Ask) -> Arrivals:
+def _summary(file: File, ask: IntakeOptions) -> Arrivals:
     """The windows of one summary: its slices are days, or it is of the day that its name says."""
     ledger = from_file(file.path)
     if ledger.plan.weighted:

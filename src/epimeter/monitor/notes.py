@@ -7,10 +7,10 @@ from typing import Any
 
 from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.history import History
-from epimeter.monitor.watch import Look
+from epimeter.monitor.watch import Overview
 
 
-def note(history: History, look: Look) -> list[dict[str, Any]]:
+def note(history: History, look: Overview) -> list[dict[str, Any]]:
     """Note in the history what is new in a look; gives the new events."""
     _settle(history, look)
     found = {alarm.id: alarm for system in look.systems for alarm in system.alarms}
@@ -43,7 +43,7 @@ def note(history: History, look: Look) -> list[dict[str, Any]]:
     return events
 
 
-def _settle(history: History, look: Look) -> None:
+def _settle(history: History, look: Overview) -> None:
     """Keep the reference of a system as it is once it spans a week, or once an alarm was raised against it."""
     for system in look.systems:
         watch = system.watch
@@ -54,5 +54,5 @@ def _settle(history: History, look: Look) -> None:
             history.settled[system.name] = system.series.starts[watch.first - 1]
 
 
-def _event(word: str, alarm: Alarm, look: Look) -> dict[str, Any]:
+def _event(word: str, alarm: Alarm, look: Overview) -> dict[str, Any]:
     return {"event": word, "alarm": alarm.id, "as_of": look.as_of, "state": alarm.state, "sentence": alarm.sentence}

@@ -26,7 +26,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Sequence:
+class RunningEnds:
     """Ends that hold at all times at once: of the bias, and the least the ECE can be."""
 
     rows: int
@@ -44,10 +44,10 @@ class Sequences:
     high: Floats
     ece_low: Floats
 
-    def at(self, *place: int) -> Sequence:
+    def at(self, *place: int) -> RunningEnds:
         """The sequence after one window, of one slice."""
         rows, *ends = (float(part[place]) for part in (self.rows, self.low, self.high, self.ece_low))
-        return Sequence(int(rows), *ends)
+        return RunningEnds(int(rows), *ends)
 
 
 def sequences(totals: Totals) -> Sequences:
@@ -81,7 +81,7 @@ def outside(path: Sequences, settings: Settings) -> NDArray[np.bool_]:
     return np.asarray(np.maximum(np.maximum(path.low, -path.high), path.ece_low) > settings.tolerance)
 
 
-def _absolute_alarm(found: Series, name: str, t: int, at: Sequence, settings: Settings) -> Alarm:
+def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings: Settings) -> Alarm:
     first = next(start for k, start in enumerate(found.starts) if found.rows[k].any())
     way = "overconfident" if at.high < 0 else "underconfident" if at.low > 0 else "miscalibrated"
     least = max(at.low, -at.high, at.ece_low)
@@ -115,7 +115,7 @@ def _one_an_episode(alarms: list[Alarm]) -> list[Alarm]:
 
 
 @dataclass(frozen=True)
-class Limit:
+class WeeklyLimit:
     """The ECE of the sliding week beside the limit of a level.
 
     Attributes
@@ -152,7 +152,7 @@ class Limit:
         }
 
 
-def limits(found: Series, settings: Settings, kind: str) -> tuple[list[Alarm], dict[str, list[Limit | None]]]:
+def limits(found: Series, settings: Settings, kind: str) -> tuple[list[Alarm], dict[str, list[WeeklyLimit | None]]]:
     """The threshold alarms, and for every slice the limit in each window."""
     limit = settings.limit
     if limit is None or settings.level is None:
@@ -160,10 +160,10 @@ def limits(found: Series, settings: Settings, kind: str) -> tuple[list[Alarm], d
     totals = answers(found.totals) if kind == "event" else found.totals
     alpha = min(1.0, 2 / settings.threshold / len(found.slices))
     alarms: list[Alarm] = []
-    by_slice: dict[str, list[Limit | None]] = {}
+    by_slice: dict[str, list[WeeklyLimit | None]] = {}
     week = measures(totals.each(lambda part: sliding(part, settings.sliding)), alpha)
     for number, name in enumerate(found.slices):
-        path: list[Limit | None] = []
+        path: list[WeeklyLimit | None] = []
         open_alarm: Alarm | None = None
         for t in range(len(found.starts)):
             # A window without outcomes says nothing new: the week then ends with the last one that has some.
@@ -185,11 +185,11 @@ def limits(found: Series, settings: Settings, kind: str) -> tuple[list[Alarm], d
     return _one_an_episode(alarms), by_slice
 
 
-def _crossed_since(path: list[Limit | None], k: int) -> bool:
+def _crossed_since(path: list[WeeklyLimit | None], k: int) -> bool:
     return all(here is None or here.crossed for here in path[k:])
 
 
-def _limit(level: str, limit: float, at: Measured) -> Limit:
+def _limit(level: str, limit: float, at: Measured) -> WeeklyLimit:
     crossed = at.ece > limit + 1e-9
     firm = at.ece_low > limit if crossed else at.ece_high <= limit
     needed = None
@@ -197,10 +197,10 @@ def _limit(level: str, limit: float, at: Measured) -> Limit:
         reach = at.ece - at.ece_low if crossed else at.ece_high - at.ece
         away = max(abs(at.ece - limit), 1e-4)
         needed = math.ceil(at.rows * (reach / away) ** 2)
-    return Limit(level, limit, at, crossed, "firm" if firm else "marginal", needed)
+    return WeeklyLimit(level, limit, at, crossed, "firm" if firm else "marginal", needed)
 
 
-def _limit_alarm(found: Series, name: str, t: int, here: Limit, since: int) -> Alarm:
+def _limit_alarm(found: Series, name: str, t: int, here: WeeklyLimit, since: int) -> Alarm:
     began = found.starts[since]
     return Alarm(
         kind="threshold",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.cells import CELLS, RANGES, SHOWN
-from epimeter.monitor.change import ChangeWatch, Difference, by_range, difference, watched
+from epimeter.monitor.change import CalibrationChange, ChangeWatch, by_range, difference, watched
 from epimeter.monitor.history import History
 from epimeter.monitor.series import (
     Measured,
@@ -28,7 +28,7 @@ from epimeter.monitor.series import (
     sliding,
 )
 from epimeter.monitor.settings import Settings
-from epimeter.monitor.standing import Limit, Sequence, Sequences, absolute, limits
+from epimeter.monitor.standing import RunningEnds, Sequences, WeeklyLimit, absolute, limits
 from epimeter.monitor.unlabelled import Drift, cautions, drift, last_week, off_scale, silence
 from epimeter.monitor.window import Unit, Window, later, moment, named, starts
 
@@ -55,23 +55,23 @@ class SliceLook:
 
     name: str
     week: Measured | None
-    change: Difference | None
-    lifetime: Sequence
+    change: CalibrationChange | None
+    lifetime: RunningEnds
     evidence: float | None
-    limit: Limit | None
+    limit: WeeklyLimit | None
     drift: Drift | None
-    ranges: tuple[Difference | None, ...]
+    ranges: tuple[CalibrationChange | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class SystemStanding:
     """How all rows of a system stand, for gauges: the last week beside the reference, evidence, drift."""
 
     verdict: Verdict
     open_alarms: int
     labelled: float
     week: Measured | None
-    change: Difference | None
+    change: CalibrationChange | None
     evidence: float | None
     drift: Drift | None
 
@@ -88,7 +88,7 @@ class SystemLook:
     cautions: tuple[str, ...]
     watch: ChangeWatch | None
     sequences: Sequences
-    limits: dict[str, list[Limit | None]]
+    limits: dict[str, list[WeeklyLimit | None]]
     cut: int
     """The first window whose truth may still come."""
     shown: NDArray[np.int64]
@@ -98,12 +98,12 @@ class SystemLook:
     def name(self) -> str:
         return self.series.system
 
-    def standing(self) -> Standing:
+    def standing(self) -> SystemStanding:
         """How all its rows stand."""
         whole = self.slices[0]
         rows = float(self.series.rows[:, 0].sum())
         facts = whole.week, whole.change, whole.evidence, whole.drift
-        return Standing(self.verdict, len(self.open_alarms), rows, *facts)
+        return SystemStanding(self.verdict, len(self.open_alarms), rows, *facts)
 
     @property
     def open_alarms(self) -> tuple[Alarm, ...]:
@@ -111,7 +111,7 @@ class SystemLook:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Overview:
     """All systems as they stand."""
 
     settings: Settings
@@ -140,7 +140,9 @@ class Look:
         }
 
 
-def look(history: History, *, as_of: str | None = None, now: str | None = None, cautions: Iterable[str] = ()) -> Look:
+def look(
+    history: History, *, as_of: str | None = None, now: str | None = None, cautions: Iterable[str] = ()
+) -> Overview:
     """Look at all systems.
 
     Parameters
@@ -158,7 +160,7 @@ def look(history: History, *, as_of: str | None = None, now: str | None = None, 
     systems = tuple(
         _system(history, series(name, windows, until), until) for name, windows in by_system(history).items()
     )
-    return Look(history.settings, history.kind, until, systems, tuple(cautions))
+    return Overview(history.settings, history.kind, until, systems, tuple(cautions))
 
 
 def _system(history: History, found: Series, as_of: str) -> SystemLook:
@@ -229,7 +231,7 @@ def _slice(
     number: int,
     watch: ChangeWatch | None,
     path: Sequences,
-    limit_path: dict[str, list[Limit | None]],
+    limit_path: dict[str, list[WeeklyLimit | None]],
     shown: NDArray[np.int64],
     settings: Settings,
 ) -> SliceLook:
@@ -240,7 +242,7 @@ def _slice(
     some = slice(max(0, end - settings.sliding), end)
     sums = found.totals.over(some, number)
     change, evidence = None, None
-    ranges: tuple[Difference | None, ...] = (None,) * RANGES
+    ranges: tuple[CalibrationChange | None, ...] = (None,) * RANGES
     if watch is not None:
         change = difference(watch.reference, number, sums)
         ranges = by_range(watch.reference, number, sums)
@@ -251,7 +253,7 @@ def _slice(
         name,
         measured(sums),
         change,
-        path.at(last, number) if last >= 0 else Sequence(0, -1.0, 1.0, 0.0),
+        path.at(last, number) if last >= 0 else RunningEnds(0, -1.0, 1.0, 0.0),
         evidence,
         next((here for here in reversed(limit_path.get(name, [])) if here is not None), None),
         drift(shown, last_week(found, name, settings)),

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 from epimeter.errors import InputError, MergeError
 from epimeter.passes.plan import Plan
-from epimeter.passes.stored_rows import Sample, StoredRows
+from epimeter.passes.stored_rows import StoredRows, UniformSample
 from epimeter.readers.findings import NOTHING, Findings, merged_findings
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
@@ -61,7 +61,7 @@ class SliceTotals:
     high: float
     totals: Mapping[Recipe, Any]
     rows: StoredRows | None = None
-    sample: Sample | None = None
+    sample: UniformSample | None = None
     class_counts: tuple[int, ...] = ()
 
 
@@ -203,7 +203,7 @@ def _joined_rows(parts: Sequence[SliceTotals]) -> StoredRows | None:
     return StoredRows([part for rows in stored for part in rows.parts])
 
 
-def _joined_samples(parts: Sequence[SliceTotals]) -> Sample | None:
+def _joined_samples(parts: Sequence[SliceTotals]) -> UniformSample | None:
     samples = [part.sample for part in parts if part.sample is not None]
     if len(samples) < len(parts):
         return None

@@ -21,7 +21,7 @@ from epimeter.errors import InputError
 from epimeter.inference.known import moment_recipes
 from epimeter.kinds import Kind
 from epimeter.passes.bounds import bounded
-from epimeter.passes.selection import Columns, Entry, Names, headlines, listed, selected, too_slow
+from epimeter.passes.selection import Entry, KnownColumns, Names, headlines, listed, selected, too_slow
 from epimeter.summaries import Bins, MomentBins, Recipe
 from epimeter.summaries.cells import Cells
 
@@ -105,7 +105,9 @@ class Plan:
         n_rows: int | None,
         facts: Mapping[str, Any],
     ) -> Plan:
-        entries, left_out = selected(names, choices, Columns(kind, weighted, tuple(facts.get("extra", ())), n_rows))
+        entries, left_out = selected(
+            names, choices, KnownColumns(kind, weighted, tuple(facts.get("extra", ())), n_rows)
+        )
         for name, least in (("row_limit", 0), ("sample", 1)):
             value = facts.get(name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):

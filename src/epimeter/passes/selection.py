@@ -54,7 +54,7 @@ Entry = tuple[Metric[Any], Recipe, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Columns:
+class KnownColumns:
     """What is known of the rows before any is read.
 
     Attributes
@@ -93,7 +93,9 @@ def columns_read(metrics: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(name for card in cards for name in (*card.needs, *card.takes))
 
 
-def selected(names: Names, choices: Mapping[str, Any], columns: Columns) -> tuple[tuple[Entry, ...], dict[str, str]]:
+def selected(
+    names: Names, choices: Mapping[str, Any], columns: KnownColumns
+) -> tuple[tuple[Entry, ...], dict[str, str]]:
     """Each metric with its recipe; those that the columns do not allow, with the reason.
 
     A metric asked for by name must be possible; under "all" the reason is reported instead.
@@ -116,7 +118,7 @@ def selected(names: Names, choices: Mapping[str, Any], columns: Columns) -> tupl
     return tuple(entries), left_out
 
 
-def _begin_with_headlines(metrics: Sequence[Metric[Any]], columns: Columns) -> bool:
+def _begin_with_headlines(metrics: Sequence[Metric[Any]], columns: KnownColumns) -> bool:
     """Whether the default report was asked for, possibly with more behind it."""
     usual = [name for name in HEADLINES if not columns.weighted or find(name).card.weighted]
     return [metric.name for metric in metrics[: len(usual)]] == usual
@@ -129,7 +131,7 @@ def _refuse_unknown(choices: Mapping[str, Any], metrics: Iterable[Metric[Any]]) 
             raise InputError(f"none of the metrics asked for has a parameter {name!r}", field=name)
 
 
-def _obstacle(metric: Metric[Any], columns: Columns, everything: bool) -> str | None:
+def _obstacle(metric: Metric[Any], columns: KnownColumns, everything: bool) -> str | None:
     card = metric.card
     other = OTHER_COLUMNS.get(card.family)
     if other is not None or not metric.of_probabilities:

@@ -57,7 +57,7 @@ def priority(place: NDArray[Any], seed: int) -> NDArray[np.uint64]:
         return np.asarray(z ^ (z >> np.uint64(31)))
 
 
-class Sample:
+class UniformSample:
     """A uniform sample without replacement: the `size` rows of least priority, whatever order they come in.
 
     The same rows are drawn for any number of threads or chunks, since a row's priority depends on its place alone.
@@ -90,8 +90,8 @@ class Sample:
         self.limit = drawn[least[-1]]
         self.parts, self.held = [(drawn[least], place, rows)], len(least)
 
-    def merge(self, other: Sample) -> Sample:
-        both = Sample(self.size, self.seed)
+    def merge(self, other: UniformSample) -> UniformSample:
+        both = UniformSample(self.size, self.seed)
         both.parts = self.parts + other.parts
         both.held = self.held + other.held
         both._thin()

@@ -18,7 +18,7 @@ from epimeter.errors import InputError
 from epimeter.passes.batch import Batch, SliceCodes
 from epimeter.passes.ledger import MOST_CELLS, Ledger, SliceTotals
 from epimeter.passes.plan import Plan
-from epimeter.passes.stored_rows import RowStore, Sample
+from epimeter.passes.stored_rows import RowStore, UniformSample
 from epimeter.readers.findings import NOTHING
 from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
@@ -52,7 +52,7 @@ class Tally:
         self.summaries: list[dict[Recipe, Any]] = []
         """By slice: what the recipes themselves have added up."""
         self.store: RowStore | None = RowStore() if plan.wants_rows else None
-        self.samples: list[Sample] = []
+        self.samples: list[UniformSample] = []
         self.n_classes = 2
         self.unlabelled = 0
         self.findings = NOTHING
@@ -191,7 +191,7 @@ class Tally:
         self.summaries.append({})
         self.class_counts.append(np.empty(0, np.int64))
         if self.plan.sample is not None:
-            self.samples.append(Sample(self.plan.sample, self.plan.seed))
+            self.samples.append(UniformSample(self.plan.sample, self.plan.seed))
         if self.looped is not None:
             self.looped.grow(number + 1)
         if number >= MOST_CELLS and Cells() in self.streaming:

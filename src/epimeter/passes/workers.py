@@ -30,7 +30,7 @@ class Damaged(ReadError):
     """A part of a source that cannot be decoded; the pass may be told to leave it out."""
 
 
-class Limit:
+class RowAllowance:
     """How many rows may still be stored, for all threads together."""
 
     def __init__(self, rows: int) -> None:
@@ -91,7 +91,7 @@ def over_batches(
         Leave out what cannot be decoded, and say so in the ledger, instead of stopping.
     """
     waiting = _Queue(jobs)
-    limit = Limit(plan.row_limit)
+    limit = RowAllowance(plan.row_limit)
     skipped: list[tuple[int, str]] = []
 
     def work() -> Tally:

@@ -20,7 +20,7 @@ from epimeter.metrics.curve.isotonic import isotonic
 from epimeter.metrics.curve.levels import are_whole, as_copies, filled, logistic, logit, quantiles
 from epimeter.metrics.curve.logistic import (
     BetaMap,
-    Line,
+    LogisticLine,
     fitted_beta,
     fitted_line,
     maximum_likelihood,
@@ -144,7 +144,7 @@ class Platt(CurveMap):
         return cls(line.intercept, line.slope)
 
     def __call__(self, prob: Floats) -> Floats:
-        return Line(self.intercept, self.slope, "logit")(prob)
+        return LogisticLine(self.intercept, self.slope, "logit")(prob)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from epimeter.errors import InputError
 from epimeter.kinds import kind_of
 from epimeter.readers.digest import SCHEME, dataset_digest
 from epimeter.recalibration.document import MapDocument, load, maps_of
-from epimeter.recalibration.selection import FOLDS, Choice, choose, cross_validated, folds_of
+from epimeter.recalibration.selection import FOLDS, ChosenMap, choose, cross_validated, folds_of
 from epimeter.views import View, view
 
 PARAMETERS = ("map", "kind", "folds", "seed")
@@ -87,7 +87,7 @@ class Recalibrator:
         known = maps_of(rows.kind)
         if self.map != "auto" and self.map not in known:
             raise InputError(f"the maps of {rows.kind} are auto, {', '.join(known)}; got {self.map!r:.40}", field="map")
-        self.selection_: Choice | None = None
+        self.selection_: ChosenMap | None = None
         name = self.map
         if name == "auto":
             fold = folds_of(rows.n_rows, groups, self.folds, self.seed)

@@ -77,7 +77,7 @@ def log_losses(rows: View, prob: Floats) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ChosenMap:
     """The map of least cross-validated log loss, and how clear that was."""
 
     name: str
@@ -129,7 +129,7 @@ def cross_validated(
     return after, left_out
 
 
-def choose(rows: View, after: dict[str, Floats], left_out: dict[str, str], groups: Any = None) -> Choice:
+def choose(rows: View, after: dict[str, Floats], left_out: dict[str, str], groups: Any = None) -> ChosenMap:
     """Choose a map by its log loss on held-out rows; `identity` is among them, so that nothing is changed for nothing."""
     losses = {name: log_losses(rows, prob) for name, prob in after.items()}
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
@@ -144,11 +144,11 @@ def choose(rows: View, after: dict[str, Floats], left_out: dict[str, str], group
             unit = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
             part = np.asarray(np.bincount(unit, weights=part), np.float64)
         error = math.sqrt(float(np.sum(part**2))) / float(weight.sum())
-    return Choice(name=best, losses=mean, left_out=left_out, next=second, lead=lead, lead_error=error)
+    return ChosenMap(name=best, losses=mean, left_out=left_out, next=second, lead=lead, lead_error=error)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class MapLine:
     """One map: metrics on held-out rows with intervals, and how they differ from those before."""
 
     name: str
@@ -161,7 +161,9 @@ class Line:
 class MapComparison(Held):
     """All maps on one data set, before and after, cross-validated."""
 
-    def __init__(self, lines: Sequence[Line], choice: Choice, rows: View, folds: int, seed: int, source: str) -> None:
+    def __init__(
+        self, lines: Sequence[MapLine], choice: ChosenMap, rows: View, folds: int, seed: int, source: str
+    ) -> None:
         self.lines, self.choice = tuple(lines), choice
         self.n_rows, self.kind, self.folds, self.seed, self.source = rows.n_rows, rows.kind, folds, seed, source
 
@@ -276,7 +278,7 @@ def compare_maps(
     after, left_out = cross_validated(rows, wanted, fold)
     choice = choose(rows, after, left_out, groups)
     plan = scheme(rows.n_rows, None, groups)
-    lines = {name: Line(name=name, values={}, intervals={}, changes={}) for name in after}
+    lines = {name: MapLine(name=name, values={}, intervals={}, changes={}) for name in after}
     for metric in METRICS:
         # Of an infinite loss there is nothing to draw again.
         able = [name for name in after if metric is not nll or math.isfinite(choice.losses[name])]

@@ -21,7 +21,7 @@ from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
 from epimeter.errors import InputError
 from epimeter.inference.multiplicity import adjust_p_values
-from epimeter.report.slice_figure import Point, in_lines
+from epimeter.report.slice_figure import SlicePoint, in_lines
 from epimeter.results import plain
 
 Floats = NDArray[np.float64]
@@ -135,7 +135,7 @@ class Segments(Held):
         ]
         if shown:
             drawn = (self.total, *shown[: SHOWN - 1])
-            points = [Point(one.name, one.n_rows, 100 * one.gap, (100 * one.low, 100 * one.high)) for one in drawn]
+            points = [SlicePoint(one.name, one.n_rows, 100 * one.gap, (100 * one.low, 100 * one.high)) for one in drawn]
             blocks.append(
                 in_lines(points, "gap in points", "Gaps by segment", 0.0, noun="segment", for_print=for_print)
             )

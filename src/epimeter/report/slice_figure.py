@@ -18,7 +18,7 @@ SHORT, LETTERS = 22, 40
 """Letters of names that there is always room for, and that stand beside a line at most; the table has all."""
 
 
-class Point(NamedTuple):
+class SlicePoint(NamedTuple):
     """A value to be drawn, and the ends of its interval where it has one."""
 
     name: str
@@ -35,13 +35,13 @@ def beside(
     known = {name: line for name, line in lines.items() if line.value is not None and math.isfinite(line.value)}
     if not known:
         return None
-    points = [Point(name, line.n_rows, float(line.value or 0.0), _ends(line)) for name, line in known.items()]
+    points = [SlicePoint(name, line.n_rows, float(line.value or 0.0), _ends(line)) for name, line in known.items()]
     title = f"{find(metric).card.title} by slice"
     return in_lines(points, metric, title, ideal_of(next(iter(known.values()))), for_print=for_print)
 
 
 def in_lines(
-    points: Sequence[Point],
+    points: Sequence[SlicePoint],
     label: str,
     title: str,
     ideal: float | None,

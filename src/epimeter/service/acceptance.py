@@ -19,7 +19,7 @@ from epimeter.errors import EpimeterError, InputError
 from epimeter.service import renewing, webhooks
 from epimeter.service.bodies import Body, encoded
 from epimeter.service.children import Children
-from epimeter.service.errands import Assessed, Measured, MeasureRows
+from epimeter.service.errands import Assessed, MeasuredRows, MeasureRows
 from epimeter.service.evaluated import answer_of, unmeasured
 from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
@@ -119,7 +119,7 @@ def work(store: Store, ledger: IssuerFolder, job: Any, worker: str, children: Ch
     try:
         errand = MeasureRows(facts=facts, at=row["created_at"])
         with store.reading() as db:
-            found = children.do(errand, Measured, evaluations.retained_rows(db, number), seconds=seconds).found
+            found = children.do(errand, MeasuredRows, evaluations.retained_rows(db, number), seconds=seconds).found
         with store.reading() as db:
             made = _in_its_history(db, ledger, organization, facts, found)
     except (EpimeterError, Problem) as refusal:

@@ -19,7 +19,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from epimeter.service.problems import Problem
-from epimeter.service.rates import TIERS, MemoryStorage, Window
+from epimeter.service.rates import TIERS, MemoryStorage, RequestWindow
 from epimeter.service.secrets import key_id, matches
 from epimeter.store import Store, organizations
 from epimeter.store.moments import now
@@ -72,21 +72,21 @@ class Uses:
                     organizations.touch_key(db, key, at)
 
 
-class Gate:
+class Door:
     """The door of the service."""
 
     def __init__(
         self,
         store: Store,
         pepper: bytes,
-        window: Window,
+        window: RequestWindow,
         uses: Uses,
         *,
         public_per_minute: int,
         failures_per_minute: int,
     ) -> None:
         self._store, self._pepper, self._window, self._uses = store, pepper, window, uses
-        self._addresses = Window(MemoryStorage())
+        self._addresses = RequestWindow(MemoryStorage())
         self._public, self._failures = public_per_minute, failures_per_minute
 
     def enter(self, request: Request) -> Caller:

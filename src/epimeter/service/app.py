@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from epimeter import __version__
 from epimeter.service import documents, problems
-from epimeter.service.access import Gate, Uses
+from epimeter.service.access import Door, Uses
 from epimeter.service.api import (
     account,
     attestations,
@@ -100,7 +100,7 @@ def create_app(
     cores = max(2, os.cpu_count() or 2)
     app.state.measuring, app.state.issuing = Slots(cores + 1), Slots(cores + 1)
     app.state.waiting = anyio.CapacityLimiter(math.inf)  # of threads that wait for a child; slots bound their number
-    app.state.gate = Gate(
+    app.state.gate = Door(
         store,
         secrets.pepper,
         window(store, settings.redis),

@@ -140,7 +140,7 @@ class Assessed(msgspec.Struct, frozen=True, kw_only=True):
     """Of sums: the digests that the data behind them have by themselves."""
 
 
-class Rows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+class BodyRows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     """What a body had: its rows were written packed if they may be needed again."""
 
     n_rows: int
@@ -155,19 +155,19 @@ class Came(msgspec.Struct, tag=True, frozen=True):
     n_rows: int
 
 
-class Measured(msgspec.Struct, tag=True, frozen=True):
+class MeasuredRows(msgspec.Struct, tag=True, frozen=True):
     """What rows gave."""
 
     found: Assessed
 
 
-class Judged(msgspec.Struct, tag=True, frozen=True):
+class CertificateDraft(msgspec.Struct, tag=True, frozen=True):
     """What a certificate would state."""
 
     found: Assessment
 
 
-class Document(msgspec.Struct, tag=True, frozen=True):
+class MadeDocument(msgspec.Struct, tag=True, frozen=True):
     """A document that was made."""
 
     data: bytes
@@ -182,7 +182,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
 
 
 Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile | CollectRows | CompareRows
-Outcome = Rows | Came | Measured | Judged | Document | Refused
+Outcome = BodyRows | Came | MeasuredRows | CertificateDraft | MadeDocument | Refused
 
 
 def warm() -> None:
@@ -208,9 +208,9 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
         if isinstance(errand, LookAtFile):
             said = (errand.name, errand.columns, errand.kind)
             found_in = looked_at(rows, *said, assume_utc=errand.assume_utc, at=errand.at, target=kept)
-            return Document(encoded(found_in))
+            return MadeDocument(encoded(found_in))
         if isinstance(errand, CompareRows):
-            return Document(encoded(compared(*_two(errand, rows), errand.names)))
+            return MadeDocument(encoded(compared(*_two(errand, rows), errand.names)))
         if not isinstance(errand, MeasureRows) and holds_summary(rows):
             return _done_from_sums(errand, rows.read())
         columns = unpacked_columns(iter(lambda: rows.read(MIB), b""))
@@ -218,11 +218,11 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             raise Problem("conflict", "the rows of this evaluation are no longer kept; evaluate again")
         if isinstance(errand, MeasureRows):
             at = moment(errand.at)
-            return Measured(assessed(to_records(columns, at), errand.facts, at))
+            return MeasuredRows(assessed(to_records(columns, at), errand.facts, at))
         if isinstance(errand, WritePassport):
-            return Document(_passport(errand, columns))
+            return MadeDocument(_passport(errand, columns))
         table = to_table(columns, errand.source)
-        return Judged(assess_table(table, domain=errand.domain, at=moment(errand.at)))
+        return CertificateDraft(assess_table(table, domain=errand.domain, at=moment(errand.at)))
     except (EpimeterError, Problem) as refusal:
         problem = as_problem(refusal)
         return Refused(problem.kind, problem.detail, tuple(problem.errors))
@@ -246,9 +246,9 @@ def _collected(errand: CollectRows, rows: BinaryIO, kept: BinaryIO) -> Came:
 def _done_from_sums(errand: AssessRows | WritePassport, data: bytes) -> Outcome:
     evidence = ledger_in(data)[1]
     if isinstance(errand, AssessRows):
-        return Judged(assess_evidence(evidence, domain=errand.domain, at=moment(errand.at)))
+        return CertificateDraft(assess_evidence(evidence, domain=errand.domain, at=moment(errand.at)))
     found = sums_after_standards(evidence, errand.facts, moment(errand.at), errand.organization)
-    return Document(_written(found, errand))
+    return MadeDocument(_written(found, errand))
 
 
 def _two(errand: CompareRows, rows: BinaryIO) -> tuple[Columns, Columns]:
@@ -259,7 +259,7 @@ def _two(errand: CompareRows, rows: BinaryIO) -> tuple[Columns, Columns]:
     return first, second
 
 
-def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool = False) -> Rows | None:
+def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool = False) -> BodyRows | None:
     """Read and perhaps measure; `light` gives None where chosen metrics could take long."""
     settings = errand.limits.to_settings()
     body = Body.of(rows)
@@ -271,7 +271,7 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
             n_rows, summed = assessed_sums(data, errand.facts, moment(errand.at))
             if summed.certifiable:
                 kept.write(data)
-            return Rows(n_rows=n_rows, facts=errand.facts, found=summed, kept=summed.certifiable)
+            return BodyRows(n_rows=n_rows, facts=errand.facts, found=summed, kept=summed.certifiable)
         columns = read(plain, errand.kind, settings)
     finally:
         if plain is not body:
@@ -288,7 +288,7 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
     keep = found is None or found.certifiable
     if keep:
         pack(columns, kept)
-    return Rows(n_rows=columns.n_rows, facts=facts, found=found, kept=keep)
+    return BodyRows(n_rows=columns.n_rows, facts=facts, found=found, kept=keep)
 
 
 def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:

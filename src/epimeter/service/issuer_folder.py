@@ -34,7 +34,7 @@ from epimeter.trust.seen import Figures
 from epimeter.trust.standing import Reevaluation, Renewal
 from epimeter.trust.status_list import StatusList
 from epimeter.trust.succession import AHEAD, SIGNING, WARNING, Ending, endings, rotate_due, signing_key
-from epimeter.trust.verdict import Verdict
+from epimeter.trust.verdict import Verification
 from epimeter.trust.verify import verify
 
 ROUND = 500
@@ -330,7 +330,7 @@ class IssuerFolder:
             self._statuses = None
         return suspended
 
-    def verify(self, data: bytes, at: datetime) -> Verdict:
+    def verify(self, data: bytes, at: datetime) -> Verification:
         """The verdict on a certificate by our own trust root and status list."""
         return verify(data, Trust.of(self.registry.root()), at=at, status=self.registry.status_file())
 

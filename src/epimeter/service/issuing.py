@@ -19,7 +19,7 @@ import msgspec
 from epimeter.errors import InputError
 from epimeter.service import renewing, webhooks
 from epimeter.service.access import Caller
-from epimeter.service.errands import AssessRows, Judged
+from epimeter.service.errands import AssessRows, CertificateDraft
 from epimeter.service.heart import Heart
 from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
@@ -60,7 +60,7 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
         raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
     # 3.
     report = bytes(row["result"])
-    held = Held(state, number, at)
+    held = IssuingRight(state, number, at)
     try:
         with Heart(held.renew, state.settings.request_lease / 3, f"the claim of {number}"):
             data = state.ledger.issued_from(number) if claim == "left" else None
@@ -94,7 +94,7 @@ def finish_left(store: Store, ledger: IssuerFolder, patience: int) -> None:
             _noted(store, ledger, row, "schedule", data)
 
 
-class Held:
+class IssuingRight:
     """The right to issue, while it is ours: whoever assesses for long says so again and again."""
 
     def __init__(self, state: Any, evaluation: str, claimed_at: int) -> None:
@@ -134,7 +134,7 @@ def _refuse(row: Any) -> None:
 
 
 def _certified(
-    state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes, held: Held
+    state: Any, caller: Caller, wanted: CertificateRequest, row: Any, facts: Facts, report: bytes, held: IssuingRight
 ) -> bytes:
     with state.store.reading() as db:
         if facts.preregistration is not None and not registry.preregistration(
@@ -155,7 +155,7 @@ def _certified(
     errand = AssessRows(source=row["id"], domain=facts.domain, at=now())
     with state.store.reading() as db:
         rows = evaluations.retained_rows(db, row["id"])
-        found = state.children.do(errand, Judged, rows, seconds=state.settings.job_time).found
+        found = state.children.do(errand, CertificateDraft, rows, seconds=state.settings.job_time).found
         attempt = evaluations.attempts(db, caller.organization, facts.model_id)
         similar = evaluations.similar(db, caller.organization, facts.model_id)
     held.confirm()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 
-class Lines(logging.Formatter):
+class JsonLines(logging.Formatter):
     """A record as one line of JSON: moment, level, message, and what else is known."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -30,7 +30,7 @@ class Lines(logging.Formatter):
 def begin(level: str) -> None:
     """Write lines of this level and above to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(True)
     for name in ("alembic", "uvicorn"):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from fastapi.responses import Response
 
-from epimeter.service.errands import Document, WritePassport
+from epimeter.service.errands import MadeDocument, WritePassport
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import Facts
@@ -34,6 +34,6 @@ def passport_of(state: Any, row: Any, organization: str, accept: str) -> Respons
     )
     with state.store.reading() as db:
         made = state.children.do(
-            errand, Document, evaluations.retained_rows(db, row["id"]), seconds=state.settings.job_time
+            errand, MadeDocument, evaluations.retained_rows(db, row["id"]), seconds=state.settings.job_time
         )
     return Response(made.data, media_type=form)

@@ -36,7 +36,7 @@ REDIS_PAUSE = 5.0
 log = logging.getLogger("epimeter.service")
 
 
-class Window:
+class RequestWindow:
     """How many requests of whom in the last minute."""
 
     def __init__(self, storage: Storage) -> None:
@@ -64,10 +64,10 @@ def _hit(limiter: MovingWindowRateLimiter, item: RateLimitItemPerMinute, who: st
     return allowed, max(0, left), min(60, max(1, math.ceil(reset - time.time())))
 
 
-def window(store: Store, redis: str | None) -> Window:
+def window(store: Store, redis: str | None) -> RequestWindow:
     """The window that fits how the service runs."""
     if redis is None:
-        return Window(DatabaseStorage(store) if store.postgres else MemoryStorage())
+        return RequestWindow(DatabaseStorage(store) if store.postgres else MemoryStorage())
     patience: dict[str, Any] = {"socket_timeout": REDIS_PATIENCE, "socket_connect_timeout": REDIS_PATIENCE}
     try:
         made = storage_from_string(redis, **patience)
@@ -77,7 +77,7 @@ def window(store: Store, redis: str | None) -> Window:
         ) from None
     if not isinstance(made, Storage) or not redis.startswith(("redis", "valkey")):
         raise SettingsError("redis must be an address as redis://host:6379")
-    return Window(made)
+    return RequestWindow(made)
 
 
 class _WindowsOnly(Storage, MovingWindowSupport):
@@ -191,4 +191,4 @@ class DatabaseStorage(_WindowsOnly):
             return bool(db.execute(select(1)).scalar())
 
 
-__all__ = ["TIERS", "DatabaseStorage", "MemoryStorage", "Window", "window"]
+__all__ = ["TIERS", "DatabaseStorage", "MemoryStorage", "RequestWindow", "window"]

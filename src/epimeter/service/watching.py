@@ -17,7 +17,7 @@ from epimeter.monitor.glance import Glimpse, Kept, Part, glance, keep, week_to_c
 from epimeter.monitor.history import History
 from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
-from epimeter.monitor.watch import MARGIN, Look, Standing, look
+from epimeter.monitor.watch import MARGIN, Overview, SystemStanding, look
 from epimeter.monitor.window import UNITS, between, day_of
 from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
@@ -112,7 +112,7 @@ def _look(store: Store, ledger: IssuerFolder, settings: Settings, gauges: Gauges
             collecting.looked(db, [(row["system"], row["changes"])], now())
 
 
-def look_once(db: Connection, row: Any, settings: Settings) -> Look:
+def look_once(db: Connection, row: Any, settings: Settings) -> Overview:
     """Look at one system, note and tell what is new, close its week, let old rows go."""
     at = now()
     collection = collecting.collection(db)
@@ -184,7 +184,7 @@ def _close_week(
         rows.close()
 
 
-def numbers(standing: Standing) -> dict[str, float]:
+def numbers(standing: SystemStanding) -> dict[str, float]:
     """The gauges of a system: ECE with its ends, bias, alarms, rows."""
     made = {
         "alarm": float(standing.verdict == "alarm"),

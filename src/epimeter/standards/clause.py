@@ -28,7 +28,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ClauseAnswer:
     """What answers a clause."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Clause:
     force: Force
     text: str
     test: str
-    answer: Answer
+    answer: ClauseAnswer
 
     @property
     def test_name(self) -> str:
@@ -74,49 +74,49 @@ class Standard:
         raise KeyError(name)
 
 
-def clause(name: str, force: Force, text: str, test: str, answer: Answer) -> Clause:
+def clause(name: str, force: Force, text: str, test: str, answer: ClauseAnswer) -> Clause:
     """A row of a standard's table."""
     return Clause(name, force, text, test, answer)
 
 
-def functions(*names: str) -> Answer:
+def functions(*names: str) -> ClauseAnswer:
     """Answered by functions: of `epimeter.standards`, or of a module of it (`schedule.onto_due`)."""
-    return Answer("function", tuple(f"epimeter.standards.{name}" for name in names))
+    return ClauseAnswer("function", tuple(f"epimeter.standards.{name}" for name in names))
 
 
-def trust(*names: str) -> Answer:
+def trust(*names: str) -> ClauseAnswer:
     """Answered by functions of the trust room, by their full names."""
-    return Answer("function", names)
+    return ClauseAnswer("function", names)
 
 
-def evaluation(*paths: str) -> Answer:
+def evaluation(*paths: str) -> ClauseAnswer:
     """Answered by fields of the evaluation's JSON."""
-    return Answer("evaluation", paths)
+    return ClauseAnswer("evaluation", paths)
 
 
-def passport(*paths: str) -> Answer:
+def passport(*paths: str) -> ClauseAnswer:
     """Answered by fields of the passport."""
-    return Answer("passport", paths)
+    return ClauseAnswer("passport", paths)
 
 
-def liability_field(*paths: str) -> Answer:
+def liability_field(*paths: str) -> ClauseAnswer:
     """Answered by fields of the liability report's JSON."""
-    return Answer("liability", paths)
+    return ClauseAnswer("liability", paths)
 
 
-def schema(name: str) -> Answer:
+def schema(name: str) -> ClauseAnswer:
     """Answered by a published JSON schema."""
-    return Answer("schema", (name,))
+    return ClauseAnswer("schema", (name,))
 
 
-def service(*addresses: str) -> Answer:
+def service(*addresses: str) -> ClauseAnswer:
     """Answered by the service, at these addresses."""
-    return Answer("service", addresses)
+    return ClauseAnswer("service", addresses)
 
 
-def nobody(reason: str) -> Answer:
+def nobody(reason: str) -> ClauseAnswer:
     """Not to be checked by software."""
-    return Answer("nobody", (reason,))
+    return ClauseAnswer("nobody", (reason,))
 
 
 def function_named(name: str) -> Any:

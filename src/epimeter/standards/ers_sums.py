@@ -22,7 +22,7 @@ from epimeter.errors import InputError
 from epimeter.kinds import WORDING, Kind, kind_of
 from epimeter.metrics import ers_ece
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation, checked, composed
-from epimeter.standards.records import Period, Records
+from epimeter.standards.records import RecordPeriod, Records
 from epimeter.summaries import Bins, BinTotals, fixed
 from epimeter.summaries.fixed import Fixed
 from epimeter.views import Binary
@@ -162,7 +162,7 @@ class ErsTotals:
 
     sums: ErsSums
     kind: Kind
-    period: Period | None
+    period: RecordPeriod | None
     classes: Mapping[str, int] | None
     sources: Mapping[str, int] = field(default_factory=dict)
     unlabelled: int = 0
@@ -215,7 +215,7 @@ class ErsTotals:
             _refuse_many(joined)
         period = self.period
         if period is not None and other.period is not None:
-            period = Period(first=min(period.first, other.period.first), last=max(period.last, other.period.last))
+            period = RecordPeriod(first=min(period.first, other.period.first), last=max(period.last, other.period.last))
         return ErsTotals(
             sums=self.sums.merge(other.sums),
             kind=self.kind,
@@ -269,7 +269,7 @@ class ErsTotals:
         made = cls(
             sums=ErsSums(**found["sums"]),
             kind=kind_of(found.get("kind", "answer")),  # sums from before kinds were recorded were read as answers
-            period=None if period is None else Period(first=period[0], last=period[1]),
+            period=None if period is None else RecordPeriod(first=period[0], last=period[1]),
             classes=found["classes"],
             sources=found["sources"],
             unlabelled=found["unlabelled"],

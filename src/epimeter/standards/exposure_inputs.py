@@ -39,7 +39,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inputs:
+class ExposureInputs:
     """Everything that the exposure is made of, besides the measured records."""
 
     query_volume: float
@@ -87,7 +87,7 @@ class Inputs:
         return self.weighted_volume / self.query_volume if self.query_volume else 0.0
 
 
-def liability_inputs(found: Mapping[str, Any]) -> Inputs:
+def liability_inputs(found: Mapping[str, Any]) -> ExposureInputs:
     """Inputs from plain values, as a TOML table holds them; what is missing is named with its requirement."""
     for name in found:
         if name not in FIELDS:
@@ -99,7 +99,7 @@ def liability_inputs(found: Mapping[str, Any]) -> Inputs:
         if not tracked:
             raise InputError("query_volume must be given, queries a year (42003-5.1-a); got none", field="query_volume")
         volume = math.fsum(float(v or 0) for v in domains.values())
-    return Inputs(
+    return ExposureInputs(
         query_volume=number(volume, "query_volume", 0, math.inf),
         domains=domains,
         regulatory=word(str(found.get("regulatory", "")), tuple(REGULATORY_WEIGHTS), "regulatory"),

@@ -14,12 +14,12 @@ from epimeter import __version__
 from epimeter.documents.sections import Grid, Items, Paragraph, Section
 from epimeter.errors import InputError
 from epimeter.results import plain
-from epimeter.standards.exposure_inputs import PARTS, Inputs
+from epimeter.standards.exposure_inputs import PARTS, ExposureInputs
 from epimeter.standards.onto42001 import onto_evaluate
 from epimeter.standards.onto42003 import (
     MULTIPLIERS,
     REFERENCE_RATES,
-    Comparison,
+    ExposureComparison,
     Liability,
     comparison,
     exposure,
@@ -36,12 +36,12 @@ class LiabilityReport:
     """The report: inputs, results, and what it is built on."""
 
     date: str
-    inputs: Inputs
+    inputs: ExposureInputs
     result: Liability
     ece: float
     u_recall: float
     observed_rate: float
-    against: Comparison | None
+    against: ExposureComparison | None
 
     @property
     def scenarios(self) -> dict[str, tuple[float, float, float]]:
@@ -256,7 +256,7 @@ class LiabilityReport:
 
 def liability_report(
     records: Records,
-    inputs: Inputs,
+    inputs: ExposureInputs,
     *,
     date: str,
     strategy: str = "equal_width",

@@ -53,7 +53,7 @@ LEAST_WEIGHT = 0.15
 
 
 @dataclass(frozen=True)
-class Level:
+class ConformanceLevel:
     """A conformance level and its limits."""
 
     name: str
@@ -64,9 +64,9 @@ class Level:
 
 
 LEVELS = (
-    Level("Level 1", "Tier 1 Audit", 0.15, 0.50, "Acceptable"),
-    Level("Level 2", "Tier 2 Monitoring", 0.10, 0.70, "Good"),
-    Level("Level 3", "Tier 3 Certified", 0.05, 0.85, "Excellent"),
+    ConformanceLevel("Level 1", "Tier 1 Audit", 0.15, 0.50, "Acceptable"),
+    ConformanceLevel("Level 2", "Tier 2 Monitoring", 0.10, 0.70, "Good"),
+    ConformanceLevel("Level 3", "Tier 3 Certified", 0.05, 0.85, "Excellent"),
 )
 """42001-5.2.4-a, 6.2.4-a, 8.2-a."""
 LEVEL_NAMES = ("none", *(level.name for level in LEVELS))

@@ -66,7 +66,7 @@ REFERENCE_RATES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(Result):
+class ExposureComparison(Result):
     """Exposure avoided, in money and percent; return on the cost of avoiding it, where a cost is given."""
 
     reduction: float
@@ -134,7 +134,7 @@ def _factor(volume: float, cost: float, multiplier: float, weight: float, materi
     )
 
 
-def comparison(baseline: float, mitigated: float, mitigation_cost: float | None = None) -> Comparison:
+def comparison(baseline: float, mitigated: float, mitigation_cost: float | None = None) -> ExposureComparison:
     """Exposure avoided by going from one state to the other; may be negative."""
     before = number(baseline, "baseline", 0, math.inf)
     after = number(mitigated, "mitigated", 0, math.inf)
@@ -147,7 +147,7 @@ def comparison(baseline: float, mitigated: float, mitigation_cost: float | None 
         if cost == 0:
             raise UndefinedMetricError("a return on investment needs a cost above 0; got 0 (42003-5.6-a)")
         roi = 100 * (saved - cost) / cost
-    return Comparison(reduction=saved, reduction_percent=100 * saved / before, roi_percent=roi)
+    return ExposureComparison(reduction=saved, reduction_percent=100 * saved / before, roi_percent=roi)
 
 
 def liability(

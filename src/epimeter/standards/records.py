@@ -28,7 +28,7 @@ SOURCES = ("human", "automated", "reference")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Period:
+class RecordPeriod:
     """First and last time of the records, in microseconds since 1970."""
 
     first: int
@@ -60,7 +60,7 @@ class RecordFacts(Protocol):
     @property
     def unlabelled(self) -> int: ...
     @property
-    def period(self) -> Period | None: ...
+    def period(self) -> RecordPeriod | None: ...
     @property
     def sources(self) -> Mapping[str, int]: ...
     @property
@@ -106,7 +106,7 @@ class Records:
     detected: Flags | None = None
     category: NDArray[Any] | None = None
     classes: NDArray[Any] | None = None
-    period: Period | None = None
+    period: RecordPeriod | None = None
     sources: Mapping[str, int] = field(default_factory=dict)
     timestamp: NDArray[Any] | None = None
     ground_truth_source: NDArray[Any] | None = None
@@ -322,7 +322,7 @@ def _flags(values: Any, n_rows: int, name: str) -> Flags | None:
 
 def _period(
     timestamp: Any, n_rows: int, now: datetime.datetime | None, where: Callable[[int], str]
-) -> tuple[NDArray[Any] | None, Period | None, tuple[str, ...]]:
+) -> tuple[NDArray[Any] | None, RecordPeriod | None, tuple[str, ...]]:
     """First to last record; missing times and times to come are refused, disorder is noted."""
     if timestamp is None:
         return None, None, ()
@@ -355,7 +355,7 @@ def _period(
             f"timestamps are not in order, the first step back is at {where(row)}; "
             "the span is from the earliest to the latest (ERS-3.1-d)",
         )
-    return times, Period(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
+    return times, RecordPeriod(first=int(first.astype(np.int64)), last=int(last.astype(np.int64))), remarks
 
 
 def _utc(timestamp: Any, where: Callable[[int], str]) -> Any:

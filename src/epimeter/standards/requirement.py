@@ -11,7 +11,7 @@ from epimeter.results import Result
 from epimeter.standards import ers
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.onto42001 import OntoEvaluation
-from epimeter.standards.records import Period, Records
+from epimeter.standards.records import RecordPeriod, Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Requirement(Result):
 
 
 def ers_requirements(
-    check: ers.DatasetCheck, period: Period | None, *, by_class: bool, accuracy: float
+    check: ers.DatasetCheck, period: RecordPeriod | None, *, by_class: bool, accuracy: float
 ) -> tuple[Requirement, ...]:
     """The requirements of ONTO-ERS.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core import lib, read, write
-from epimeter.core.row_loops import Rows, added
+from epimeter.core.row_loops import LoopRows, added
 from epimeter.core.threads import shared
 from epimeter.summaries import fine
 from epimeter.summaries.cuts import Cut, area_levels, mass_borders, whole_borders
@@ -34,7 +34,7 @@ def cut_totals(
 
     def of_part(rows: slice) -> tuple[Integers, Floats]:
         totals, least = np.zeros((bins, 6), np.int64), np.empty(bins)
-        part = Rows(true[rows], prob[rows])
+        part = LoopRows(true[rows], prob[rows])
         if lib.epi_cut_bins(part.struct, read(threshold), len(threshold), write(totals), write(least)):
             raise ValueError("rows that are not sound")
         return totals, least
@@ -63,7 +63,7 @@ def area_thresholds(prob: NDArray[Any], bins: int) -> Floats:
 def mass_thresholds(true: NDArray[Any], prob: NDArray[Any], bins: int) -> Floats:
     """Where bins of equal mass begin, the first apart: a run of equal confidences goes whole to the bin that holds its middle."""
     n_rows = len(prob)
-    rows = Rows(true, prob)
+    rows = LoopRows(true, prob)
     count = np.zeros(_CELLS, np.int64)
     if lib.epi_count_cells(rows.struct, write(count)):
         raise ValueError("rows that are not sound")

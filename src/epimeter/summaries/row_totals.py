@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core import NULL, ffi, lib, read, write
-from epimeter.core.row_loops import Rows
+from epimeter.core.row_loops import LoopRows
 from epimeter.core.threads import shared
 from epimeter.errors import UnsoundRowsError
 from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
@@ -187,7 +187,7 @@ class RowTotals:
         False when a row is not sound: then no total is right.
         """
         self._read.clear()
-        rows = Rows(true, prob)
+        rows = LoopRows(true, prob)
         bounds, homes = read(start), read(slot)
         room = len(prob) if self.scores else 0
         aside: list[NDArray[Any]] = [np.empty(room, np.uint8), np.empty(room), np.empty(room, np.int64)]
@@ -322,7 +322,7 @@ class CellLoop:
         self._struct.slots = room
         self._struct.totals, self._struct.only, self._struct.packed, self._struct.mixed = self._kept
 
-    def add(self, rows: Rows, runs: int, start: Any, slot: Any) -> None:
+    def add(self, rows: LoopRows, runs: int, start: Any, slot: Any) -> None:
         """Add runs of sound rows."""
         if self.since + rows.n_rows > MOST_CELL_ROWS:  # before a sum inside a cell could leave its integer
             self.early = [[self.summary(number)] for number in range(len(self.early))]
@@ -359,7 +359,7 @@ def grouped(
     into_prob: NDArray[Any],
 ) -> Integers:
     """Rows grouped by their code, a missing one (-1) last; gives where each group begins, and where the last ends."""
-    rows, codes = Rows(true, prob), read(np.ascontiguousarray(code, np.int32))
+    rows, codes = LoopRows(true, prob), read(np.ascontiguousarray(code, np.int32))
     start = np.empty(n_values + 2, np.int64)
     single = into_prob.dtype == np.float32
     said = write(into_prob)

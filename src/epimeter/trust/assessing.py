@@ -17,7 +17,7 @@ from epimeter.standards.ers import DELTA
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.from_sums import evaluate_totals
 from epimeter.standards.judgement import rounded
-from epimeter.standards.records import Period, records_of
+from epimeter.standards.records import RecordPeriod, records_of
 from epimeter.trust.canonical import from_moment
 from epimeter.trust.certificate import CONFIGURATION, Assessment
 from epimeter.trust.disclosure import record_columns, records_root
@@ -115,7 +115,7 @@ def _spread() -> dict[str, Any]:
     return spread
 
 
-def _period(period: Period | None, at: datetime) -> tuple[datetime, datetime]:
+def _period(period: RecordPeriod | None, at: datetime) -> tuple[datetime, datetime]:
     return (at, at) if period is None else (from_moment(period.start, "start"), from_moment(period.end, "end"))
 
 

@@ -27,7 +27,7 @@ from epimeter.trust.note import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AuditFinding:
     """One thing that is wrong: what (`edited`, `deleted`, `inserted`, `swapped`, `changed`, `forked`, `hash`, `checkpoint`), where.
 
     `index` and `last` are the first and last entry concerned, or the number of the checkpoint.
@@ -46,7 +46,7 @@ class Audit:
     origin: str
     size: int
     checkpoints: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
     @property
     def sound(self) -> bool:
@@ -99,13 +99,13 @@ def _open(path: Path) -> sqlite3.Connection:
     raise LogError(f"the log in {path.name} cannot be read: {reason}")
 
 
-def _checkpoints(connection: sqlite3.Connection, policy: LogPolicy) -> tuple[dict[int, Checkpoint], list[Finding]]:
+def _checkpoints(connection: sqlite3.Connection, policy: LogPolicy) -> tuple[dict[int, Checkpoint], list[AuditFinding]]:
     # Step 1: the checkpoints that are authentic, by number, and what is wrong with the others.
     signed: dict[int, Checkpoint] = {}
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
 
     def wrong(number: int, sentence: str) -> None:
-        findings.append(Finding(what="checkpoint", index=number, last=number, sentence=sentence))
+        findings.append(AuditFinding(what="checkpoint", index=number, last=number, sentence=sentence))
 
     expected = 0
     for number, size, root, note in connection.execute(
@@ -133,9 +133,11 @@ def _checkpoints(connection: sqlite3.Connection, policy: LogPolicy) -> tuple[dic
     return signed, findings
 
 
-def _rebuild(connection: sqlite3.Connection, trees: list[Checkpoint]) -> tuple[Finding | None, int, Checkpoint | None]:
+def _rebuild(
+    connection: sqlite3.Connection, trees: list[Checkpoint]
+) -> tuple[AuditFinding | None, int, Checkpoint | None]:
     # Step 2: the first stored hash that is wrong, the size up to which checkpoints fit, the first that does not.
-    bad_hash: Finding | None = None
+    bad_hash: AuditFinding | None = None
     roots: dict[int, bytes] = {}
     stored: dict[int, Iterator[bytes | None]] = {}
     wanted = {tree.size for tree in trees}
@@ -153,7 +155,7 @@ def _rebuild(connection: sqlite3.Connection, trees: list[Checkpoint]) -> tuple[F
                 stored[level] = _level(connection, level)
             if next(stored[level], None) != subtree and bad_hash is None:
                 sentence = f"the stored hash of entries {at << level} to {((at + 1) << level) - 1} does not fit them"
-                bad_hash = Finding(what="hash", index=at << level, last=((at + 1) << level) - 1, sentence=sentence)
+                bad_hash = AuditFinding(what="hash", index=at << level, last=((at + 1) << level) - 1, sentence=sentence)
     if not broken and frontier.size in wanted:
         roots[frontier.size] = frontier.root
     good = 0
@@ -176,7 +178,9 @@ def _level(connection: sqlite3.Connection, level: int) -> Iterator[bytes | None]
         expected = index + 1
 
 
-def _places(connection: sqlite3.Connection, trees: list[Checkpoint], good: int, first_bad: Checkpoint) -> list[Finding]:
+def _places(
+    connection: sqlite3.Connection, trees: list[Checkpoint], good: int, first_bad: Checkpoint
+) -> list[AuditFinding]:
     # Step 3. The largest authentic tree vouches for the most leaves.
     tree = max(trees, key=lambda one: one.size)
     vouched, doubtful = _vouched(connection, tree)
@@ -198,18 +202,18 @@ def _places(connection: sqlite3.Connection, trees: list[Checkpoint], good: int, 
         last = (min(end, first_bad.size) if alone else end) - 1
         which = f"entry {begin}" if begin == last else f"at least one of the entries {begin} to {last}"
         sentence = f"{which} was changed, and the stored hashes with it"
-        findings.append(Finding(what="changed", index=begin, last=last, sentence=sentence))
+        findings.append(AuditFinding(what="changed", index=begin, last=last, sentence=sentence))
     return sorted(findings, key=lambda one: (one.index, one.last))
 
 
-def _fork(good: int, first_bad: Checkpoint) -> Finding:
+def _fork(good: int, first_bad: Checkpoint) -> AuditFinding:
     # Every entry fits the newest checkpoint and an older one fits none of it: both carry the log's signature.
     last = first_bad.size - 1
     sentence = (
         f"the log signed two histories: its checkpoint of size {first_bad.size} parts from a later one "
         f"among the entries {good} to {last}"
     )
-    return Finding(what="forked", index=good, last=last, sentence=sentence)
+    return AuditFinding(what="forked", index=good, last=last, sentence=sentence)
 
 
 def _vouched(
@@ -237,16 +241,16 @@ def _vouched(
     return vouched, sorted(doubtful)
 
 
-def _compared(rows: list[tuple[int, bytes]], vouched: list[bytes | None]) -> list[Finding]:
+def _compared(rows: list[tuple[int, bytes]], vouched: list[bytes | None]) -> list[AuditFinding]:
     # Walk both lists; where they part, say by which one change they come together again.
     by_index = dict(rows)
     row_of = {leaf: number for number, (_, leaf) in enumerate(rows)}
     place_of = {leaf: place for place, leaf in enumerate(vouched) if leaf is not None}
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
     swapped: set[int] = set()
 
     def say(what: str, index: int, last: int, sentence: str) -> None:
-        findings.append(Finding(what=what, index=index, last=last, sentence=sentence))
+        findings.append(AuditFinding(what=what, index=index, last=last, sentence=sentence))
 
     def in_step(row: int, place: int) -> bool:
         if row >= len(rows) or place >= len(vouched):

@@ -28,7 +28,7 @@ SCHEME = "epi-parts-v1"
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
-class Part:
+class EvidencePart:
     """Records that were digested together: usually a file."""
 
     digest: str
@@ -41,7 +41,7 @@ class Evidence:
     """Totals of all records, and the parts they come from."""
 
     totals: ErsTotals
-    parts: tuple[Part, ...]
+    parts: tuple[EvidencePart, ...]
 
     def __post_init__(self) -> None:
         n_rows = sum(part.n_rows for part in self.parts)
@@ -90,7 +90,7 @@ class Evidence:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Evidence:
         """Back from `to_dict`."""
-        parts = [Part(digest=one[0].hex(), root=one[1].hex(), n_rows=one[2]) for one in found["parts"]]
+        parts = [EvidencePart(digest=one[0].hex(), root=one[1].hex(), n_rows=one[2]) for one in found["parts"]]
         return cls(totals=ErsTotals.from_dict(found["totals"]), parts=_ordered(parts))
 
 
@@ -103,7 +103,7 @@ def evidence_of(table: Table, *, at: datetime, assume_utc: bool = False) -> Evid
             field="recalibrated_by",
         )
     root = records_root(record_columns(table)).rpartition(":")[2]
-    part = Part(digest=records.digest, root=root, n_rows=records.n_rows)
+    part = EvidencePart(digest=records.digest, root=root, n_rows=records.n_rows)
     return Evidence(totals=ErsTotals.of(records), parts=(part,))
 
 
@@ -113,7 +113,7 @@ def merged(evidence: Sequence[Evidence]) -> Evidence:
     return Evidence(totals=totals, parts=_ordered(part for one in evidence for part in one.parts))
 
 
-def _ordered(parts: Iterable[Part]) -> tuple[Part, ...]:
+def _ordered(parts: Iterable[EvidencePart]) -> tuple[EvidencePart, ...]:
     made = tuple(sorted(parts))
     for before, after in zip(made, made[1:]):
         if before.digest == after.digest:

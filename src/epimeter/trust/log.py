@@ -69,7 +69,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Appended:
     """What one append did: the index of its first entry, the size after it, the checkpoint that covers it."""
 
     first: int
@@ -137,13 +137,13 @@ class Log:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def append(self, entries: Sequence[bytes], signer: Signer, at: datetime) -> Batch:
+    def append(self, entries: Sequence[bytes], signer: Signer, at: datetime) -> Appended:
         """Append entries and sign the checkpoint that covers them, in one durable transaction."""
         return self.append_beside(lambda connection, size: entries, signer, at)
 
     def append_beside(
         self, make: Callable[[sqlite3.Connection, int], Sequence[bytes]], signer: Signer, at: datetime
-    ) -> Batch:
+    ) -> Appended:
         """Append the entries that `make` gives, in the transaction in which it may write rows of its own.
 
         `make` gets the connection, with the log locked, and the size of the log: the index of its first entry. What it
@@ -161,7 +161,7 @@ class Log:
             connection.executemany("INSERT INTO nodes VALUES (?, ?, ?)", born)
             tree = Checkpoint(self.origin, frontier.size, frontier.root)
             note = _store_checkpoint(connection, tree, signer, at)
-        return Batch(first=old.size, size=frontier.size, checkpoint=note)
+        return Appended(first=old.size, size=frontier.size, checkpoint=note)
 
     def beside(self, write: Callable[[sqlite3.Connection], None]) -> None:
         """Write rows beside the log, with the log locked, and nothing into it."""

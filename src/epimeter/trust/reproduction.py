@@ -16,7 +16,7 @@ from epimeter.trust.evidence import Evidence, evidence_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ComparedField:
     """One field: what the certificate says, what the data give."""
 
     field: str
@@ -30,7 +30,7 @@ class Comparison:
         return self.certified == self.found
 
 
-def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False) -> tuple[Comparison, ...]:
+def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False) -> tuple[ComparedField, ...]:
     """Compare every number and digest of a certificate's body with those of a table.
 
     The digest of the code is compared too, but another version of the code may give the same numbers.
@@ -44,7 +44,7 @@ def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False
     return _compared(body, assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc))
 
 
-def compared(body: Mapping[str, Any], evidence: Evidence) -> tuple[Comparison, ...]:
+def compared(body: Mapping[str, Any], evidence: Evidence) -> tuple[ComparedField, ...]:
     """The same with sums, for a certificate that was made from sums."""
     if not from_sums(body["evidence"]):
         raise InputError(
@@ -54,7 +54,7 @@ def compared(body: Mapping[str, Any], evidence: Evidence) -> tuple[Comparison, .
     return _compared(body, assess_evidence(evidence, domain=body["subject"]["domain"], at=issued))
 
 
-def _compared(body: Mapping[str, Any], found: Assessment) -> tuple[Comparison, ...]:
+def _compared(body: Mapping[str, Any], found: Assessment) -> tuple[ComparedField, ...]:
     again = {
         **{f"metrics.{name}": value for name, value in found.metrics().items()},
         "certificate.level": found.level,
@@ -73,7 +73,7 @@ def _compared(body: Mapping[str, Any], found: Assessment) -> tuple[Comparison, .
     for field, value in again.items():
         block, _, name = field.partition(".")
         made.append(
-            Comparison(
+            ComparedField(
                 field=field,
                 certified=canonical_json(body[block][name]).decode("utf-8"),
                 found=canonical_json(value).decode("utf-8"),

@@ -49,7 +49,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verification:
     """The answer: a word, the three answers apart, every step, and the document if it is authentic."""
 
     word: str

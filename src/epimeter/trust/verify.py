@@ -41,7 +41,7 @@ from epimeter.trust.status_list import KIND as STATUS_KIND
 from epimeter.trust.status_list import StatusList, open_status_list
 from epimeter.trust.strict_json import load_json, malformed
 from epimeter.trust.tlog_proof import TlogProof, verify_proof
-from epimeter.trust.verdict import Step, Verdict
+from epimeter.trust.verdict import Step, Verification
 
 LIMIT = 1 << 17
 """Bytes of a certificate; one has about four thousand."""
@@ -57,7 +57,7 @@ def verify(
     at: datetime,
     status: bytes | StatusList | None = None,
     least_status_version: int = 1,
-) -> Verdict:
+) -> Verification:
     """The verdict on the bytes of a certificate; never raises for what is in them.
 
     Parameters
@@ -275,13 +275,13 @@ def _verdict(
     body: dict[str, Any] | None,
     index: int | None,
     at: datetime,
-) -> Verdict:
+) -> Verification:
     found = {step.number: step.holds for step in steps}
     gravest = min(faults, key=lambda one: _GRAVITY.index(one[0]), default=("VALID", None, "authentic and current"))
     word, code, sentence = gravest
     three = [found.get(number) for number in (8, 9, 10)]
     current = None if body is None else False if False in three else None if None in three else True
-    return Verdict(
+    return Verification(
         word=word,
         code=code,
         sentence=sentence,

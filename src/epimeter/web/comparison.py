@@ -16,7 +16,7 @@ from epimeter.documents.sections import Grid, Picture, Section
 from epimeter.report.svg import Board
 from epimeter.service.api.evaluations import own_evaluation
 from epimeter.service.bodies import Body
-from epimeter.service.errands import CompareRows, Document
+from epimeter.service.errands import CompareRows, MadeDocument
 from epimeter.service.evaluated import shown
 from epimeter.service.problems import Problem
 from epimeter.store import evaluations
@@ -102,7 +102,7 @@ def _difference(state: Any, sides: list[Facts]) -> Facts:
             for piece in evaluations.retained_rows(db, sides[1]["id"]):
                 both.add(piece)
         errand = CompareRows(first=first, names=(sides[0]["name"], sides[1]["name"]))
-        done = state.children.do(errand, Document, both.pieces(), seconds=state.settings.request_time)
+        done = state.children.do(errand, MadeDocument, both.pieces(), seconds=state.settings.request_time)
     facts: Facts = msgspec.json.decode(done.data)
     return facts | {"html": visible(facts["html"])}
 

@@ -48,7 +48,7 @@ class _Stored(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Point:
+class AttemptPoint:
     """A number of one attempt; without an interval its ends are the number itself."""
 
     attempt: int
@@ -106,23 +106,23 @@ def _measured(report: bytes) -> dict[str, _Measurement]:
     return {one.metric: one for one in found}
 
 
-def _points(rows: Sequence[Any], read: Sequence[dict[str, _Measurement]], metric: str) -> list[Point]:
+def _points(rows: Sequence[Any], read: Sequence[dict[str, _Measurement]], metric: str) -> list[AttemptPoint]:
     made = []
     for row, found in zip(rows, read, strict=True):
         one = found.get(metric)
         if one is not None and one.value is not None:
             low, high = (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
-            made.append(Point(row["attempt"], one.value, low, high))
+            made.append(AttemptPoint(row["attempt"], one.value, low, high))
     return made
 
 
-def _recall(row: Any) -> Point:
+def _recall(row: Any) -> AttemptPoint:
     """U-Recall is a share of the wrong answers, so its interval is exact (Clopper and Pearson 1934)."""
     low, high = (0.0, 1.0) if not row["wrong"] else clopper_pearson(row["wrong_unsure"], row["wrong"], 0.95)
-    return Point(row["attempt"], row["u_recall"], 100 * low, 100 * high)
+    return AttemptPoint(row["attempt"], row["u_recall"], 100 * low, 100 * high)
 
 
-def _chart(title: str, points: list[Point], limits: list[tuple[float, str]]) -> Picture:
+def _chart(title: str, points: list[AttemptPoint], limits: list[tuple[float, str]]) -> Picture:
     values = [end for one in points for end in (one.low, one.value, one.high)]
     low, high = min(0.0, *values), max(*values, 1e-3)
     reach = [limit for limit, _ in limits if limit <= max(2 * high, 0.1)]

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 
 from epimeter.standards.ers import LEVELS
 from epimeter.web.page import Facts, page
-from epimeter.web.registry import Wanted, search_lines, sum_up
+from epimeter.web.registry import RegistrySearch, search_lines, sum_up
 
 area = APIRouter(include_in_schema=False)
 
@@ -16,7 +16,7 @@ area = APIRouter(include_in_schema=False)
 def home(request: Request) -> Facts:
     """What this registry is."""
     state = request.app.state
-    latest, _ = search_lines(state, Wanted(), limit=8)
+    latest, _ = search_lines(state, RegistrySearch(), limit=8)
     registry = state.ledger.registry
     return {
         "issuer": registry.issuer,

@@ -44,7 +44,7 @@ Text = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RegistrySearch:
     """What is looked for; empty where anything will do."""
 
     q: str = ""
@@ -77,30 +77,30 @@ def wanted(
     status: Text = "",
     domain: Text = "",
     due_by: Text = "",
-) -> Wanted:
+) -> RegistrySearch:
     """The search of a request; a form sends what was left empty too."""
     for name, value in (("level", level), ("status", status), ("domain", domain)):
         if value and value not in CHOICES[name]:
             raise Problem("invalid", f"{name} must be one of {', '.join(CHOICES[name])}; got {value[:40]!r}")
     if due_by and not _is_day(due_by):
         raise Problem("invalid", f"due_by must be a day such as 2026-12-31; got {due_by[:40]!r}")
-    return Wanted(
+    return RegistrySearch(
         q=q.strip(), organization=organization, system=system, level=level, status=status, domain=domain, due_by=due_by
     )
 
 
-Search = Annotated[Wanted, Depends(wanted)]
+Search = Annotated[RegistrySearch, Depends(wanted)]
 
 
 def search_lines(
-    state: Any, look: Wanted, *, limit: int = LINES, after: str | None = None
+    state: Any, look: RegistrySearch, *, limit: int = LINES, after: str | None = None
 ) -> tuple[list[Facts], str | None]:
     """The lines of a search, the newest first, and the cursor of the next page."""
     rows, next_ = _rows(state, look, limit, place(after))
     return lines(state.ledger, rows), next_
 
 
-def _rows(state: Any, look: Wanted, limit: int, before: Any) -> tuple[list[Any], str | None]:
+def _rows(state: Any, look: RegistrySearch, limit: int, before: Any) -> tuple[list[Any], str | None]:
     exact = {"organization": look.organization, "system_id": look.system, "level": look.level, "domain": look.domain}
     sought: dict[str, Any] = {name: value or None for name, value in exact.items()} | {"text": look.q or None}
     if not look.status and not look.due_by:
@@ -126,7 +126,7 @@ def _rows(state: Any, look: Wanted, limit: int, before: Any) -> tuple[list[Any],
     return kept, cursor(*before)
 
 
-def _standing_so(ledger: Any, rows: list[Any], look: Wanted) -> list[Any]:
+def _standing_so(ledger: Any, rows: list[Any], look: RegistrySearch) -> list[Any]:
     """Those rows whose live status and dates are the ones looked for."""
     if not rows:
         return []
@@ -254,7 +254,7 @@ def search(request: Request, look: Search, cursor: Cursor = None) -> Facts:
     }
 
 
-def _sent(request: Request, data: bytes, media: str, next_: str | None, look: Wanted) -> Response:
+def _sent(request: Request, data: bytes, media: str, next_: str | None, look: RegistrySearch) -> Response:
     headers = {"Cache-Control": LIVE}
     if next_ is not None:
         headers["Link"] = f'<{request.url.path}?{look.query(cursor=next_)}>; rel="next"'

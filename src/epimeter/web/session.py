@@ -30,7 +30,7 @@ _COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class SignedIn:
     """Who is signed in, and the token that his forms carry."""
 
     caller: Caller
@@ -73,7 +73,7 @@ def take(request: Request, answer: Response) -> Response:
     return answer
 
 
-def seen(request: Request) -> Seen | None:
+def seen(request: Request) -> SignedIn | None:
     """Who is signed in, if anybody is."""
     state, token = request.app.state, cookie(request)
     if token is None:
@@ -81,7 +81,7 @@ def seen(request: Request) -> Seen | None:
     caller = sessions.returning(state.store, state.secrets.pepper, token)
     if caller is None:
         return None
-    return Seen(caller=caller, form_token=sessions.form_token(state.secrets.pepper, token))
+    return SignedIn(caller=caller, form_token=sessions.form_token(state.secrets.pepper, token))
 
 
 def known(*scopes: str) -> Callable[[Request], None]:
@@ -120,7 +120,7 @@ def refuse_foreign(request: Request) -> None:
 
 def refuse_forged(request: Request, sent: str) -> None:
     """Refuse a form without the token of this session."""
-    found: Seen | None = request.state.seen
+    found: SignedIn | None = request.state.seen
     if found is None or not hmac.compare_digest(found.form_token.encode(), sent.encode("utf-8", "replace")):
         raise Problem("forbidden", "the form is of an older session; open the page anew and send it again")
 

@@ -28,7 +28,7 @@ from epimeter.service.answers import Work, once
 from epimeter.service.api import evaluations as api
 from epimeter.service.bodies import Body, media_type, receive
 from epimeter.service.dropped_files import BESIDE, FORMATS, ROLES, plain_name
-from epimeter.service.errands import Document, LookAtFile
+from epimeter.service.errands import LookAtFile, MadeDocument
 from epimeter.service.predictions import ARROW
 from epimeter.service.problems import Problem
 from epimeter.service.schemas.words import Domain
@@ -122,7 +122,7 @@ def _looked(request: Request, row: Any, said: Facts, kept: Body) -> Facts:
     with state.store.reading() as db:
         _found(db, request, row["id"])  # it may have been evaluated meanwhile: then it holds nothing to look at
         parts = uploads.parts(db, row["id"])
-        found = state.children.do(errand, Document, parts, seconds=state.settings.request_time, kept=kept.file)
+        found = state.children.do(errand, MadeDocument, parts, seconds=state.settings.request_time, kept=kept.file)
     facts: Facts = msgspec.json.decode(found.data)
     return facts
 

@@ -15,7 +15,7 @@ from epimeter.card import metric
 from epimeter.limits import AtLeast
 from epimeter.summaries import Bins, BinTotals
 from epimeter.summaries.cuts import Cut
-from epimeter.uncertainty import GapNorm, MassBins
+from epimeter.uncertainty import GapNorm, MassGapNorm
 from epimeter.views import Reading, View
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def power_mean(gap: Floats, norm: float, mean: Callable[[Floats], Floats]) -> Fl
     simulated="Nominal 95 % intervals cover 93 to 96 % for N from 500 to 10,000. They are for the error of the population, "
     "to which chance adds nothing, so that the value itself can lie above them.",
     interval=GapNorm(norm=1),
-    bound=MassBins(1),
+    bound=MassGapNorm(1),
 )
 def ece(bins: BinTotals) -> float:
     """Mean gap between the confidence stated and the frequency seen, weighted by the rows of each bin."""
@@ -99,7 +99,7 @@ def ece(bins: BinTotals) -> float:
     ),
     simulated="Nominal 95 % intervals with norm=2 cover 94 to 98 % for N from 500 to 10,000.",
     interval=GapNorm(norm="norm"),
-    bound=MassBins("norm"),
+    bound=MassGapNorm("norm"),
 )
 def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     """Gaps of the bins raised to a power, averaged by their rows, and the root taken.
@@ -127,7 +127,7 @@ def lp_ce(bins: BinTotals, *, norm: Norm = 2.0) -> float:
     aliases=("maximum_calibration_error", "max_calibration_error", "l_inf_calibration_error", "max_ce"),
     simulated="Nominal 95 % intervals cover 92 to 96 % for N from 500 to 10,000.",
     interval=GapNorm(norm=math.inf),
-    bound=MassBins(math.inf),
+    bound=MassGapNorm(math.inf),
 )
 def mce(bins: BinTotals) -> float:
     """The largest gap of any bin that holds rows."""

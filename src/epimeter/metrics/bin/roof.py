@@ -49,7 +49,7 @@ class BinSums:
 
 
 @dataclass(frozen=True)
-class Column:
+class OrderedColumn:
     """Rows in order of confidence, with exact running totals: the sums of any bins are differences."""
 
     prob: Floats
@@ -59,7 +59,7 @@ class Column:
     plain: Fixed
 
     @classmethod
-    def of(cls, prob: Floats, true: Integers, slope: float) -> Column:
+    def of(cls, prob: Floats, true: Integers, slope: float) -> OrderedColumn:
         return cls(
             prob,
             running(true),
@@ -92,7 +92,7 @@ def lift(piece: BinSums, slope: float) -> Floats:
     return np.divide(piece.true - slope * piece.prob, piece.size, out=np.zeros_like(piece.size), where=piece.size > 0)
 
 
-def loss(train: Column, test: Column, bins: int, binning: SweepCut, slope: float) -> float:
+def loss(train: OrderedColumn, test: OrderedColumn, bins: int, binning: SweepCut, slope: float) -> float:
     """Mean squared error on the test rows of the map fitted on the training rows.
 
     The square of s c - y + lift is opened up, so that sums by bin are enough; a bin without training rows keeps c.
@@ -113,7 +113,7 @@ def chosen_bins(
     losses = np.zeros(max_bins)
     for number in range(folds):
         held = fold == number
-        train, test = (Column.of(prob[rows], true[rows], slope) for rows in (~held, held))
+        train, test = (OrderedColumn.of(prob[rows], true[rows], slope) for rows in (~held, held))
         losses += [loss(train, test, bins, binning, slope) for bins in range(1, max_bins + 1)]
     losses /= folds
     return 1 + int(np.argmax(losses <= losses.min() + TIE))
@@ -177,7 +177,7 @@ def ece_fott(
         count = chosen_bins(prob, true, order % n_folds, folds=n_folds, max_bins=max_bins, binning=binning, slope=slope)
     else:
         count = int(bins)
-    column = Column.of(prob, true, slope)
+    column = OrderedColumn.of(prob, true, slope)
     piece = column.cut(column.edges(count, binning))
     up = lift(piece, slope)
     if slope == 1:  # the distance is the same all over a bin

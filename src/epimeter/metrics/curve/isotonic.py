@@ -26,7 +26,7 @@ Score = Literal["brier", "log"]
 
 
 @dataclass(frozen=True)
-class Blocks:
+class IsotonicBlocks:
     """Neighbouring levels that have one fitted value: their weight, the weight that came true, and how many they are."""
 
     weight: Floats
@@ -34,14 +34,14 @@ class Blocks:
     levels: NDArray[np.int64]
 
 
-def blocks(levels: Levels | OrderedRows) -> Blocks:
+def blocks(levels: Levels | OrderedRows) -> IsotonicBlocks:
     """The blocks of the non-decreasing fit to levels of whole weights, or to rows that are one each, by pooling violators."""
     n = len(levels.true)
     weight, true, size = (np.empty(n, np.int64) for _ in range(3))
     each = NULL if levels.weight is None else read(np.ascontiguousarray(levels.weight))
     given = each, read(np.ascontiguousarray(levels.true)), n
     number = accepted(lib.epi_isotonic_blocks(*given, write(weight), write(true), write(size), n))
-    return Blocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
+    return IsotonicBlocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
 
 
 def isotonic(levels: Levels) -> Floats:

@@ -137,7 +137,7 @@ def best_intercept(x: Floats, weight: Floats, true: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Line:
+class LogisticLine:
     """Log odds a + b x of the outcome, with x the logit of the confidence or the confidence itself."""
 
     intercept: float
@@ -156,7 +156,7 @@ def coordinate(prob: Floats, space: Space) -> Floats:
     return logit(prob) if space == "logit" else np.asarray(prob, np.float64)
 
 
-def fitted_line(levels: Levels, space: Space, name: str, smoothing: bool = False) -> tuple[Line, Fit]:
+def fitted_line(levels: Levels, space: Space, name: str, smoothing: bool = False) -> tuple[LogisticLine, Fit]:
     """Platt scaling: the line of largest likelihood, to outcomes or to Platt's smoothed targets."""
     refuse_one_class(levels, name)
     x = coordinate(levels.prob, space)
@@ -169,7 +169,7 @@ def fitted_line(levels: Levels, space: Space, name: str, smoothing: bool = False
     else:
         refuse_separation(x, levels, name)
     fit = maximum_likelihood(np.column_stack([np.ones(len(x)), x]), levels.weight, target, name)
-    return Line(float(fit.coefficients[0]), float(fit.coefficients[1]), space), fit
+    return LogisticLine(float(fit.coefficients[0]), float(fit.coefficients[1]), space), fit
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighbourTest(Result):
+class NearestTest(Result):
     """The statistic, its degrees of freedom, its p-value."""
 
     value: float
@@ -59,7 +59,7 @@ def knn_chi2(
     at: Any = None,
     k: Annotated[int, AtLeast(1)] = 50,
     expected: Literal["anchor", "neighbours"] = "anchor",
-) -> NeighbourTest:
+) -> NearestTest:
     """Whether the outcomes of the rows nearest to a prediction occur as often as it says.
 
     Parameters
@@ -85,9 +85,9 @@ def knn_chi2(
     possible = due > 0
     dof = int(possible.sum()) - 1
     if seen[~possible].any():
-        return NeighbourTest(value=math.inf, dof=dof, p_value=0.0)
+        return NearestTest(value=math.inf, dof=dof, p_value=0.0)
     value = float(np.sum((seen[possible] - due[possible]) ** 2 / due[possible]))
-    return NeighbourTest(value=value, dof=dof, p_value=float(chdtrc(dof, value)) if dof > 0 else 1.0)
+    return NearestTest(value=value, dof=dof, p_value=float(chdtrc(dof, value)) if dof > 0 else 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

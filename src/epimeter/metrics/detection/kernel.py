@@ -28,7 +28,7 @@ ROWS = 256
 
 
 @dataclass(frozen=True)
-class Levels:
+class ScoreLevels:
     """Detections joined by equal score: distinct scores in increasing order, how many have each, sum of targets."""
 
     score: Floats
@@ -40,7 +40,7 @@ class Levels:
     """The target of each detection."""
 
     @classmethod
-    def of(cls, score: Floats, target: Floats) -> Levels:
+    def of(cls, score: Floats, target: Floats) -> ScoreLevels:
         distinct, level, count = np.unique(score, return_inverse=True, return_counts=True)
         total = np.bincount(level, weights=target, minlength=len(distinct))
         return cls(distinct, np.asarray(count, np.float64), np.asarray(total, np.float64), level, target)
@@ -59,7 +59,7 @@ class Levels:
 class Kernel:
     """log k_h(c_v; c_u) = a_u + c_u s_v + b_v, concave in c_u."""
 
-    levels: Levels
+    levels: ScoreLevels
     h: float
 
     @cached_property
@@ -184,7 +184,7 @@ class Kernel:
         return float(np.sum(levels.count * (density - np.log(levels.n - 1))))
 
 
-def chosen_bandwidth(levels: Levels) -> float:
+def chosen_bandwidth(levels: ScoreLevels) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood, the smallest on ties."""
     return GRID[int(np.argmax([Kernel(levels, h).log_likelihood() for h in GRID]))]
 
@@ -192,7 +192,7 @@ def chosen_bandwidth(levels: Levels) -> float:
 def kernel_error(score: Floats, target: Floats, bandwidth: float | str) -> float:
     """Mean distance between each score and the smoothed target there."""
     order = np.lexsort((target, score))  # so that sums do not depend on the order of the rows
-    levels = Levels.of(score[order], target[order])
+    levels = ScoreLevels.of(score[order], target[order])
     h = chosen_bandwidth(levels) if isinstance(bandwidth, str) else float(bandwidth)
     return float(np.mean(np.abs(Kernel(levels, h).smoothed() - score[order])))
 

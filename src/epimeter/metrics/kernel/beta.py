@@ -15,7 +15,7 @@ from epimeter.limits import Above, Between
 from epimeter.metrics.kernel.bandwidth import chosen
 from epimeter.metrics.kernel.dirichlet import constants, log_points, pairs_of, row_blocks
 from epimeter.metrics.kernel.likelihood import loo_width
-from epimeter.metrics.kernel.panels import ENOUGH, MANY, Sums, beta_sums, on_a_line
+from epimeter.metrics.kernel.panels import ENOUGH, MANY, PanelSums, beta_sums, on_a_line
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, OrderedRows, Rows
 from epimeter.summaries.rows import Levels
@@ -102,7 +102,7 @@ def bkde(
 
 
 def _taken_out(
-    sums: Sums, kernels: _Kernels, at: Indices, outcome: float, present: Floats, debias: bool
+    sums: PanelSums, kernels: _Kernels, at: Indices, outcome: float, present: Floats, debias: bool
 ) -> tuple[Indices, Floats, Floats, Indices]:
     """As `_neighbours`, from the sums over all rows, for the rows of which enough is left; then the others."""
     unit = np.minimum(1.0, present)

@@ -65,7 +65,7 @@ def median_distance(points: Floats, distance: Distance, weight: Floats | None = 
         found = _median_of_many(points, distance)
         if found > 0:
             return found
-    return _Ranked(points, distance, weight).median()
+    return _RankedDistances(points, distance, weight).median()
 
 
 def _median_of_many(points: Floats, distance: Distance) -> float:
@@ -124,7 +124,7 @@ def pair_tally(points: Floats, euclid: bool, low: float, high: float, room: int)
     return sum(part[0] for part in parts), inside, found
 
 
-class _Ranked:
+class _RankedDistances:
     """The distances of all pairs, weighted or not, ranked by histograms that narrow until a cell can be held."""
 
     def __init__(self, points: Floats, distance: Distance, weight: Floats | None) -> None:

@@ -40,7 +40,7 @@ TURN = 4.0
 """From so many widths on the panels of targets are cut in theta, before in log d."""
 
 
-class Sums(NamedTuple):
+class PanelSums(NamedTuple):
     """Sums at every target: of k v in units of exp(log_scale), and of k^2 v in units of its square."""
 
     log_scale: Floats
@@ -67,7 +67,7 @@ class _Kernel(NamedTuple):
     theta: Floats
     starts: list[int]
 
-    def at(self, logs: Floats, near: float, far: float, squares: bool) -> Sums:
+    def at(self, logs: Floats, near: float, far: float, squares: bool) -> PanelSums:
         """The sums at targets of these logarithms, from the panels between two angles."""
         first, last = np.searchsorted(self.theta, (near, far))
         some = slice(self.starts[max(0, first - 1)], self.starts[min(int(last), len(self.starts) - 1)])
@@ -81,7 +81,7 @@ class _Kernel(NamedTuple):
             sums[0, rows] = kernel @ self.values[some]
             if squares:
                 sums[1, rows] = np.square(kernel, out=kernel) @ self.values[some]
-        return Sums(log_scale, sums[0], sums[1])
+        return PanelSums(log_scale, sums[0], sums[1])
 
 
 def on_a_line(points: Floats) -> bool:
@@ -89,7 +89,7 @@ def on_a_line(points: Floats) -> bool:
     return points.shape[1] == 2 and bool(np.all(np.abs(points[:, 0] + points[:, 1] - 1) < 4e-16))
 
 
-def beta_sums(points: Floats, width: float, values: Floats, *, squares: bool = False) -> Sums:
+def beta_sums(points: Floats, width: float, values: Floats, *, squares: bool = False) -> PanelSums:
     """Sum of k(x_j; x_i) values_i over all i, for each j; the points are pairs x, 1 - x, and x ascends.
 
     `values` has a row for each point; the second sums are made where `squares` are asked for.
@@ -97,7 +97,7 @@ def beta_sums(points: Floats, width: float, values: Floats, *, squares: bool = F
     x = points[:, 0]
     kernel = _sources(x, width, values)
     logs, reach = log_points(points), REACH * width**0.5
-    made = Sums(np.empty(len(x)), np.empty(values.shape), np.empty(values.shape if squares else (0, 0)))
+    made = PanelSums(np.empty(len(x)), np.empty(values.shape), np.empty(values.shape if squares else (0, 0)))
     for panel in _target_panels(x, width):
         here = panel.points
         near, far = _theta(x[[here.start, here.stop - 1]])

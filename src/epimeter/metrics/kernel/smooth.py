@@ -79,12 +79,12 @@ def smece(view: Binary, *, bandwidth: Annotated[float, Above(0)] | None = None) 
         raise InputError(f"bandwidth of smece must be finite; got {bandwidth}", field="bandwidth")
     if view.n_rows >= MANY and view.weight is None:
         for cells in GRIDS:  # the finer one only when the scale asks for it
-            gridded = Smoothed.of_rows(view, cells)
+            gridded = SmoothedResiduals.of_rows(view, cells)
             if bandwidth is not None and bandwidth >= gridded.finest:
                 return gridded.error(bandwidth)
             if bandwidth is None and (found := gridded.own_scale(gridded.finest)) is not None:
                 return found
-    smooth = Smoothed.of_levels(levels_of(Ordered().of(view)))
+    smooth = SmoothedResiduals.of_levels(levels_of(Ordered().of(view)))
     if bandwidth is not None:
         return smooth.error(bandwidth)
     found = smooth.own_scale(0.0)
@@ -92,7 +92,7 @@ def smece(view: Binary, *, bandwidth: Annotated[float, Above(0)] | None = None) 
     return found
 
 
-class Smoothed:
+class SmoothedResiduals:
     """The residuals, ready to be smoothed at any scale."""
 
     def __init__(
@@ -106,14 +106,14 @@ class Smoothed:
         """Distinct confidences and the residual at each, divided by N; None when only the grid is known."""
 
     @classmethod
-    def of_rows(cls, view: Binary, cells: int) -> Smoothed:
+    def of_rows(cls, view: Binary, cells: int) -> SmoothedResiduals:
         """From unsorted rows by way of a grid of whole numbers."""
         shift = min(44, 61 - view.n_rows.bit_length())
         moments = recursions.cell_moments(view.true, view.prob, cells, shift).T.astype(np.float64)
         return cls(cosine_means(moments, cells // 20) / (view.n_rows * 2.0**shift), _STEPS / cells)
 
     @classmethod
-    def of_levels(cls, levels: Levels) -> Smoothed:
+    def of_levels(cls, levels: Levels) -> SmoothedResiduals:
         """From sorted rows with ties joined; coefficients follow when they are asked for."""
         residual = levels.residual / levels.weight.sum()
         # A sum of n residuals that should vanish is off by some n ulps; what is left then is rounding, not error.

@@ -34,7 +34,7 @@ BinCount = Annotated[int, AtLeast(1)]
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupedRows:
     """Rows with their groups."""
 
     row: Indices
@@ -57,19 +57,19 @@ class Groups:
         return np.divide(self.totals(values), size, out=np.zeros(self.count), where=size > 0)
 
 
-def equal_rows(prob: NDArray[Any], weight: Floats) -> Groups:
+def equal_rows(prob: NDArray[Any], weight: Floats) -> GroupedRows:
     """Rows with exactly the same forecast together."""
     order = np.lexsort(prob.T[::-1]) if prob.ndim == 2 else np.argsort(prob, kind="stable")
     ranked = prob[order].reshape(len(prob), -1)
     new = np.concatenate([[False], (ranked[1:] != ranked[:-1]).any(axis=1)])
     group = np.cumsum(new)
-    return Groups(order, group, weight[order], int(group[-1]) + 1)
+    return GroupedRows(order, group, weight[order], int(group[-1]) + 1)
 
 
-def binned_rows(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Literal["width", "mass"]) -> Groups:
+def binned_rows(prob: NDArray[Any], weight: Floats | None, bins: int, binning: Literal["width", "mass"]) -> GroupedRows:
     """Rows by bins of one probability."""
     index = bin_index(prob, weight, bins, binning)
-    return Groups(np.arange(len(prob)), index, np.ones(len(prob)) if weight is None else weight, bins)
+    return GroupedRows(np.arange(len(prob)), index, np.ones(len(prob)) if weight is None else weight, bins)
 
 
 def weighty(view: View) -> View:
@@ -77,7 +77,7 @@ def weighty(view: View) -> View:
     return view if view.weight is None or view.weight.all() else view.take(view.weight > 0)
 
 
-def columns_of(view: View, binning: Grouping, bins: int) -> Iterator[tuple[Groups, Floats, Floats]]:
+def columns_of(view: View, binning: Grouping, bins: int) -> Iterator[tuple[GroupedRows, Floats, Floats]]:
     """Groups, forecasts and outcomes of each problem: class 1 of a vector, every class of a matrix."""
     mass = np.ones(view.n_rows) if view.weight is None else view.weight
     whole = equal_rows(view.prob, mass) if binning == "unique" else None
@@ -100,7 +100,7 @@ class BrierTerms(Result):
     within_bin_covariance: float
 
 
-def murphy_terms(groups: Groups, prob: Floats, true: Floats) -> tuple[float, ...]:
+def murphy_terms(groups: GroupedRows, prob: Floats, true: Floats) -> tuple[float, ...]:
     """REL, RES, UNC, WBV, WBC of one column of probabilities."""
     size = groups.size
     total = size.sum()

@@ -26,7 +26,7 @@ from epimeter.views import Binary, Multiclass, View, refuse_extreme
 Floats = NDArray[np.float64]
 
 
-class Rule(NamedTuple):
+class ScoreRule(NamedTuple):
     """A score of each row, and what a perfect forecast scores."""
 
     score: Callable[[View], Floats]
@@ -34,14 +34,14 @@ class Rule(NamedTuple):
 
 
 RULES = {
-    "nll": Rule(log_losses, 0.0),
-    "rps": Rule(ranked_squares, 0.0),
-    "mae": Rule(row_absolute_errors, 0.0),
-    "spherical_score": Rule(spherical, 1.0),
+    "nll": ScoreRule(log_losses, 0.0),
+    "rps": ScoreRule(ranked_squares, 0.0),
+    "mae": ScoreRule(row_absolute_errors, 0.0),
+    "spherical_score": ScoreRule(spherical, 1.0),
 }
 
 
-def skill(forecast: View, reference: Any, rule: Rule) -> float:
+def skill(forecast: View, reference: Any, rule: ScoreRule) -> float:
     """(S(r) - S(c)) / (S(r) - S*)."""
     other = reference_forecast(forecast, reference).classes
     reached = row_mean(rule.score(forecast), forecast.weight) - rule.perfect

@@ -14,7 +14,7 @@ from epimeter.card import Metric
 from epimeter.summaries.bins import Bins
 from epimeter.summaries.cell_totals import CellTotals
 from epimeter.summaries.recipe import Recipe
-from epimeter.uncertainty import CumulativeWalk, KernelForm, MassBins
+from epimeter.uncertainty import CumulativeWalk, KernelForm, MassGapNorm
 
 Reading = Callable[[CellTotals], "tuple[Any, float]"]
 
@@ -25,7 +25,7 @@ def bounded(metric: Metric[Any], recipe: Recipe, choices: Mapping[str, Any]) -> 
     if bound is None:
         return None
     given = {name: p.default for name, p in metric.parameters.items()} | dict(choices)
-    if isinstance(bound, MassBins):
+    if isinstance(bound, MassGapNorm):
         from epimeter.passes.bounds import cuts
 
         if type(recipe) is not Bins or recipe.binning != "mass":

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from epimeter.metrics.kernel.smooth import Smoothed
+from epimeter.metrics.kernel.smooth import SmoothedResiduals
 from epimeter.passes.bounds.groups import SLACK, Groups
 from epimeter.summaries.cell_totals import WIDTH, CellTotals
 
@@ -34,7 +34,7 @@ def smooth_error(cells: CellTotals, bandwidth: float | None) -> tuple[float, flo
     residual = groups.residual / groups.n_rows
     residual[np.abs(residual) < 1e-15] = 0.0  # rounding of a sum that should vanish, as over the rows
     some = residual != 0
-    smooth = Smoothed(np.array([residual.sum()]), 0.0, groups.prob[some], residual[some])
+    smooth = SmoothedResiduals(np.array([residual.sum()]), 0.0, groups.prob[some], residual[some])
     if bandwidth is None:
         scale = value = float(smooth.own_scale(0.0) or 0.0)
     else:

@@ -23,7 +23,7 @@ from epimeter.readers.logs.claims import contradictions
 from epimeter.readers.logs.epochs import Codes, agreement, codes, uneven
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.pieces import in_pieces
-from epimeter.readers.logs.rows import Rows
+from epimeter.readers.logs.rows import LogRows
 from epimeter.readers.logs.sources import choose, without_unsaid
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
@@ -108,7 +108,7 @@ def read_log(
     )  # fmt: skip
     files = _files([path] if isinstance(path, str | os.PathLike) else list(path))
     _refuse_idle(chosen, {format.name for _, format in files})
-    rows, runs = Rows(chosen), []
+    rows, runs = LogRows(chosen), []
     for number, (file, format) in enumerate(files):
         run = in_pieces(file, format, rows, number)
         if run is None:
@@ -164,7 +164,7 @@ def _has_statistics(file: str) -> bool:
     return Path(file).with_name("per_instance_stats.json").is_file()
 
 
-def _finished(rows: Rows, runs: list[Run], options: LogOptions) -> Answers:
+def _finished(rows: LogRows, runs: list[Run], options: LogOptions) -> Answers:
     """Choose the confidence, judge the whole, and put the columns in order."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -295,7 +295,14 @@ def _reasons(table: Any) -> str:
 
 
 def _notes(
-    table: Any, asked: Codes, rows: Rows, runs: list[Run], name: str, confidence: Any, correct: Any, options: LogOptions
+    table: Any,
+    asked: Codes,
+    rows: LogRows,
+    runs: list[Run],
+    name: str,
+    confidence: Any,
+    correct: Any,
+    options: LogOptions,
 ) -> list[str]:
     """What a report should say of the answers."""
     import pyarrow.compute as pc

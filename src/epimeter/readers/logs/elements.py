@@ -44,7 +44,7 @@ class Range:
         return found
 
 
-class Document:
+class JsonDocument:
     """A JSON document in bytes, with a place in it."""
 
     def __init__(self, raw: Bytes, source: str, offset: int = 0) -> None:
@@ -142,14 +142,14 @@ class Document:
                 return
 
 
-def elements(document: Document, whole: bool = True) -> Iterator[bytes]:
+def elements(document: JsonDocument, whole: bool = True) -> Iterator[bytes]:
     """The elements of the array that a document stands in, as they are written."""
     for text, borders in document.borders(whole):
         for begin, end in zip(borders[::2], borders[1::2], strict=True):
             yield text[begin:end]
 
 
-def cuts(document: Document, size: int, count: int) -> list[tuple[int, int, int]]:
+def cuts(document: JsonDocument, size: int, count: int) -> list[tuple[int, int, int]]:
     """Where to cut the array a document stands in, into so many parts of about equal size: begin, bytes, elements before."""
     begins, before = [document.place], [0]
     passed = 0

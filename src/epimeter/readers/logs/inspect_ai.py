@@ -17,7 +17,7 @@ from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, Claims, LogOptions, Piece, Run
 from epimeter.readers.logs.archive import BUFFER, Archive
 from epimeter.readers.logs.document import parsed
-from epimeter.readers.logs.elements import Document, Range, elements
+from epimeter.readers.logs.elements import JsonDocument, Range, elements
 from epimeter.readers.logs.outcomes import Outcome, outcome
 from epimeter.readers.logs.responses import content, labels, tokens
 from epimeter.readers.wording import clean, listed, shown
@@ -35,14 +35,14 @@ UNKNOWN = {
 """Metadata that say whether a question has an answer to know, and what says that it has none."""
 
 
-class Choice(msgspec.Struct):
+class Completion(msgspec.Struct):
     """One completion; its message repeats the text and is parsed only where the text stands nowhere else."""
 
     message: Any = None
     logprobs: Any = None
 
 
-class LeanChoice(Choice):
+class LeanChoice(Completion):
     """A completion whose message waits as it is written."""
 
     message: msgspec.Raw = msgspec.Raw(b"null")
@@ -61,7 +61,7 @@ class LeanOutput(Output):
     choices: list[LeanChoice] | None = None
 
 
-class Sample(msgspec.Struct):
+class InspectSample(msgspec.Struct):
     """The parts of a sample that are read; events and messages, most of its bytes, are stepped over."""
 
     id: Any = None
@@ -79,7 +79,7 @@ class Sample(msgspec.Struct):
     attachments: Any = None
 
 
-class LeanSample(Sample):
+class LeanSample(InspectSample):
     """A sample as it is read from its text."""
 
     output: LeanOutput | None = None
@@ -118,7 +118,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     run.scorer = scorer
 
 
-def _samples(stream: Stream, run: Run) -> Iterator[Sample]:
+def _samples(stream: Stream, run: Run) -> Iterator[InspectSample]:
     if stream.head.startswith(b"PK"):
         place = stream.seekable()
         if isinstance(place, str):
@@ -127,24 +127,24 @@ def _samples(stream: Stream, run: Run) -> Iterator[Sample]:
         else:
             yield from _archived(Archive(place, run.source), run)
         return
-    document = Document(stream, run.source)
+    document = JsonDocument(stream, run.source)
     _about(document.enter("samples"), run)
     begun = run.piece.before if run.piece else 0
     for place, text in enumerate(_elements(document, stream, run), begun + 1):
         yield _decoded(text, f"sample {place} of {run.source}")
 
 
-def _elements(document: Document, stream: Stream, run: Run) -> Iterator[bytes]:
+def _elements(document: JsonDocument, stream: Stream, run: Run) -> Iterator[bytes]:
     if run.piece is None:
         yield from elements(document)
         return
     assert stream.path is not None
     with open(stream.path, "rb") as file:
         part = Range(file, run.piece.start, run.piece.size)
-        yield from elements(Document(part, run.source, run.piece.start), whole=False)
+        yield from elements(JsonDocument(part, run.source, run.piece.start), whole=False)
 
 
-def _decoded(text: bytes, where: str) -> Sample:
+def _decoded(text: bytes, where: str) -> InspectSample:
     """A sample, of which only what is read becomes objects."""
     try:
         return LEAN.decode(text)
@@ -152,11 +152,11 @@ def _decoded(text: bytes, where: str) -> Sample:
         element = parsed(text, where)
     if not isinstance(element, dict):
         raise ReadError(f"every sample must be an object; {clean(where)} is none") from None
-    sample = Sample(**{name: element[name] for name in Sample.__struct_fields__ if name in element})
+    sample = InspectSample(**{name: element[name] for name in InspectSample.__struct_fields__ if name in element})
     output = sample.output if isinstance(sample.output, dict) else {}
     choices = output.get("choices")
     given = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    made = [Choice(one.get("message"), one.get("logprobs")) for one in given]
+    made = [Completion(one.get("message"), one.get("logprobs")) for one in given]
     sample.output = Output(output.get("completion"), made)
     return sample
 
@@ -189,7 +189,7 @@ def header_entry(archive: Archive) -> int:
     raise ReadError(f"an inspect log must hold header.json; {archive.source} holds {listed(names) or 'nothing'}")
 
 
-def _archived(archive: Archive, run: Run) -> Iterator[Sample]:
+def _archived(archive: Archive, run: Run) -> Iterator[InspectSample]:
     """The samples of an archive; the header is read first, wherever it stands."""
     piece = run.piece or Piece(archive.start, archive.count, header_entry(archive))
     (header,) = archive.members(piece.before, 1)
@@ -250,14 +250,14 @@ def _is_cancelled(error: Any) -> bool:
     )
 
 
-def _scores(sample: Sample) -> dict[str, Any]:
+def _scores(sample: InspectSample) -> dict[str, Any]:
     scores = sample.scores if isinstance(sample.scores, dict) else {}
     if not scores and isinstance(sample.score, dict):  # one score, as older versions wrote it
         return {"score": sample.score}
     return scores
 
 
-def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run) -> Answer:
+def _answer(sample: InspectSample, scores: dict[str, Any], scorer: str | None, run: Run) -> Answer:
     if not isinstance(sample.id, int | str):
         raise ReadError(f"every sample must have an id; one of {run.source} has {shown(sample.id)}", field="id")
     question, epoch = str(sample.id), sample.epoch if isinstance(sample.epoch, int) else 1
@@ -304,7 +304,7 @@ def _answer(sample: Sample, scores: dict[str, Any], scorer: str | None, run: Run
     return made
 
 
-def _output(sample: Sample, made: Answer) -> None:
+def _output(sample: InspectSample, made: Answer) -> None:
     output = sample.output
     if output is None:
         return

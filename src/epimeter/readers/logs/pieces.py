@@ -30,8 +30,8 @@ from epimeter.core.threads import cores
 from epimeter.errors import EpimeterError
 from epimeter.readers.files import Stream, opened
 from epimeter.readers.logs.answer import Piece, Run
-from epimeter.readers.logs.elements import Document, Range, cuts
-from epimeter.readers.logs.rows import Rows
+from epimeter.readers.logs.elements import JsonDocument, Range, cuts
+from epimeter.readers.logs.rows import LogRows
 
 if TYPE_CHECKING:
     from epimeter.readers.logs.formats import Format
@@ -44,7 +44,7 @@ CHUNK = 1 << 20
 
 
 @dataclass
-class _Read:
+class _PieceRead:
     """What one process made of its piece."""
 
     tables: list[Any] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Read:
     statements: Counter[str] = field(default_factory=Counter)
 
 
-def in_pieces(path: str, format: Format, rows: Rows, number: int) -> Run | None:
+def in_pieces(path: str, format: Format, rows: LogRows, number: int) -> Run | None:
     """Read a log into rows by several processes; None where it is not worth it or they do not agree, and nothing was read."""
     processes = min(MOST, cores(), os.path.getsize(path) // A_PROCESS) if os.path.isfile(path) else 0
     if processes < 2 or not sys.executable or getattr(sys, "frozen", False):
@@ -94,7 +94,7 @@ def _cut(path: str, source: str, format: Format, count: int) -> list[Piece]:
 
 def _cut_document(path: str, source: str, count: int) -> list[Piece]:
     with open(path, "rb") as file:
-        document = Document(file, source)
+        document = JsonDocument(file, source)
         document.enter("samples")
         return [Piece(*cut) for cut in cuts(document, os.path.getsize(path), count)]
 
@@ -137,14 +137,14 @@ def _cut_lines(path: str, count: int) -> list[Piece]:
     return pieces
 
 
-def _all_read(errands: list[tuple[Any, ...]]) -> list[_Read]:
+def _all_read(errands: list[tuple[Any, ...]]) -> list[_PieceRead]:
     """Every piece by its own process; when one fails the others are ended."""
     environment = dict(os.environ)
     package = str(Path(__file__).resolve().parents[3])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH")]))
     children: list[subprocess.Popen[bytes]] = []
 
-    def follow(child: subprocess.Popen[bytes], errand: tuple[Any, ...]) -> _Read:
+    def follow(child: subprocess.Popen[bytes], errand: tuple[Any, ...]) -> _PieceRead:
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(OSError):
             child.stdin.write(pickle.dumps(errand))
@@ -189,11 +189,11 @@ def _end(children: list[subprocess.Popen[bytes]]) -> None:
             child.kill()
 
 
-def _received(pipe: IO[bytes]) -> _Read:
+def _received(pipe: IO[bytes]) -> _PieceRead:
     """The batches and the last word of a process; without a last word it failed."""
     import pyarrow as pa
 
-    read = _Read()
+    read = _PieceRead()
     for message in _messages(pipe):
         if message[:1] == b"T":
             read.tables.append(pa.ipc.open_stream(pa.py_buffer(message)[1:]).read_all())
@@ -230,7 +230,7 @@ def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
             send(sink.getvalue())
         rows.tables.clear()
 
-    rows = Rows(options)
+    rows = LogRows(options)
     with opened(path) as whole, open(path, "rb") as file:
         run = Run(source=whole.source, format=format.name, piece=piece)
         # A log of inspect-ai says first what was evaluated, wherever its piece begins.

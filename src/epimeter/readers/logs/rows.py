@@ -31,7 +31,7 @@ SHORT = 60
 """Characters up to which a whole text can be a refusal to answer."""
 
 
-class Rows:
+class LogRows:
     """The rows of one or more logs, in Arrow tables of some thousand rows each."""
 
     def __init__(self, options: LogOptions) -> None:

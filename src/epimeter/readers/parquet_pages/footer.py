@@ -31,7 +31,7 @@ FAULTS = (
 
 
 @dataclass(frozen=True)
-class Facts:
+class ColumnFacts:
     """What the footer says of one column of one row group."""
 
     physical: str
@@ -60,10 +60,10 @@ class Footer:
         """Rows of a row group."""
         return int(self.numbers[group, 0, 6])
 
-    def facts(self, group: int, column: int) -> Facts:
+    def facts(self, group: int, column: int) -> ColumnFacts:
         """One column of one row group."""
         kind, codec, values, start, size, unpacked, _ = self.numbers[group, column].tolist()
-        return Facts(TYPES[kind], CODECS[codec], values, start, size, unpacked)
+        return ColumnFacts(TYPES[kind], CODECS[codec], values, start, size, unpacked)
 
 
 def checked_footer(file: Any) -> Footer:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.core import ffi, lib, read
-from epimeter.readers.parquet_pages.footer import Facts, Footer
+from epimeter.readers.parquet_pages.footer import ColumnFacts, Footer
 
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 LARGEST_DICTIONARY = 1 << 28
@@ -37,7 +37,7 @@ def unpacked_bound(file: Any, footer: Footer, columns: Iterable[int], groups: It
     return total
 
 
-def _column_bound(file: Any, facts: Facts) -> int:
+def _column_bound(file: Any, facts: ColumnFacts) -> int:
     """Of one column of one row group."""
     header = ffi.new("epi_page_header *")
     at, end, left = facts.start, facts.start + facts.size, facts.n_values
@@ -77,7 +77,7 @@ def _header(file: Any, at: int, end: int, header: Any) -> int:
     raise ValueError("a page header makes no sense")
 
 
-def _longest_entry(file: Any, at: int, packed: int, size: int, entries: int, facts: Facts) -> int:
+def _longest_entry(file: Any, at: int, packed: int, size: int, entries: int, facts: ColumnFacts) -> int:
     """The longest entry of a dictionary; where it cannot be looked at, all of it may be one entry."""
     if facts.physical != "BYTE_ARRAY":
         return size // max(entries, 1)

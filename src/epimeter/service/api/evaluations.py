@@ -18,7 +18,7 @@ from epimeter.service.access import Known
 from epimeter.service.answers import Work, answer, once
 from epimeter.service.bodies import Body, encoded, encoding_of, invalid, media_type, receive
 from epimeter.service.documents import BINARY, content_of, documented
-from epimeter.service.errands import Limits, ReadBody, Rows, read_body
+from epimeter.service.errands import BodyRows, Limits, ReadBody, read_body
 from epimeter.service.evaluated import line, shown
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
@@ -194,14 +194,16 @@ def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fact
     return accepted
 
 
-def _done(state: Any, errand: ReadBody, body: Body, kept: Body) -> Rows:
+def _done(state: Any, errand: ReadBody, body: Body, kept: Body) -> BodyRows:
     """What a body has, read here where little can go wrong and in a child else."""
     light = errand.kind in (JSON, NDJSON) and errand.encoding == "identity" and body.size <= LIGHT
     if light:
         found = read_body(errand, body.file, kept.file, light=True)
         if found is not None:
             return found
-    rows: Rows = state.children.do(errand, Rows, body.pieces(), seconds=state.settings.request_time, kept=kept.file)
+    rows: BodyRows = state.children.do(
+        errand, BodyRows, body.pieces(), seconds=state.settings.request_time, kept=kept.file
+    )
     return rows
 
 
