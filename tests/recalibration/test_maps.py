@@ -76,6 +76,20 @@ def test_venn_abers_is_isotonic_regression_with_the_row_in_it():
     assert ((made(p) > 0) & (made(p) < 1)).all()
 
 
+def test_an_intra_order_map_changes_no_answer_and_mends_what_one_temperature_cannot():
+    rng = np.random.default_rng(2)
+    score = rng.normal(size=(4_000, 5)) * 2
+    true = np.where(score > 0, 0.4, 1.5) * score  # bold where it is sure, timid where it is not
+    p, q = (np.exp(s) / np.exp(s).sum(axis=1, keepdims=True) for s in (score, true))
+    y = (q.cumsum(axis=1) < rng.random(4_000)[:, None]).sum(axis=1).clip(0, 4)
+    bent, warmed = (Recalibrator(name).fit(p, y) for name in ("intra_order", "temperature"))
+    assert (np.argsort(bent.predict(p), axis=1) == np.argsort(p, axis=1)).all()
+    losses = [-np.log(one.predict(p)[np.arange(4_000), y]).mean() for one in (bent, warmed)]
+    assert losses[0] < losses[1] - 0.003
+    with pytest.raises(InputError, match="one slope more than knots, all above 0"):
+        type(bent.document_.map).read({"knots": [-2.0, -1.0], "slopes": [1.0, 0.0, 1.0], "n_classes": 5})
+
+
 def test_vector_and_dirichlet_find_the_slopes_the_classes_were_drawn_with():
     p, y = classes(20_000, 3)
     vector = Recalibrator("vector").fit(p, y).document_.map

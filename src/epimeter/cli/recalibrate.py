@@ -11,7 +11,8 @@ from epimeter.cli.outputs import asked_form, in_a_folder, refuse_overwriting, ro
 from epimeter.readers.forecast import Choice
 
 MAPS = (
-    "auto", "temperature", "platt", "beta", "isotonic", "histogram", "spline", "venn_abers", "vector", "dirichlet", "identity",
+    "auto", "temperature", "platt", "beta", "isotonic", "histogram", "spline", "venn_abers", "intra_order", "vector",
+    "dirichlet", "identity",
 )  # fmt: skip
 
 

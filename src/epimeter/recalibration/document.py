@@ -3,7 +3,7 @@
 
 format      "epimeter-recalibration-map"
 version     1
-map         temperature, platt, beta, isotonic, histogram, spline, venn_abers, vector, dirichlet, identity
+map         temperature, platt, beta, isotonic, histogram, spline, venn_abers, intra_order, vector, dirichlet, identity
 kind        event, answer or classes: what it maps, and nothing else
 classes     number of classes; names of them where the data had any
 numbers     coefficients or knots

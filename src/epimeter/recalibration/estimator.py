@@ -30,7 +30,8 @@ class Recalibrator:
     ----------
     map
         ``temperature``, ``platt``, ``beta``, ``isotonic``, ``histogram``, ``spline``, ``venn_abers``; for classes also
-        ``vector`` and ``dirichlet``. ``auto`` chooses by cross-validated log loss, ``identity`` (no change) included.
+        ``intra_order``, ``vector`` and ``dirichlet``. ``auto`` chooses by cross-validated log loss, ``identity`` (no change)
+        included.
     kind
         ``event``, ``answer`` or ``classes``; None takes a vector for an event and a matrix for classes.
     folds, seed

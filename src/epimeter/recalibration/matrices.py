@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of class probabilities: one temperature, one slope a class, a matrix, or a curve a class against the rest."""
+"""Maps of class probabilities: one temperature, one increasing function, one slope a class, a matrix, or a curve a class against
+the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics.curve.levels import clipped
-from epimeter.recalibration.curves import CURVES, CurveMap, Map
+from epimeter.recalibration.class_map import ClassMap, every_class, minimum, softmax
+from epimeter.recalibration.curves import CURVES, CurveMap
+from epimeter.recalibration.intra_order import IntraOrder
 from epimeter.recalibration.scaling import cooled, temperature_scaling
 from epimeter.views import Binary, Multiclass
 
@@ -22,12 +25,6 @@ PENALTY = 1e-3
 """Of a Dirichlet map: on the mean square of the matrix off its diagonal, and of the intercepts (Kull et al. 2019, ODIR)."""
 MOST_CLASSES = 100
 """Classes up to which a matrix of classes x classes is fitted."""
-
-
-class ClassMap(Map):
-    """A map of one probability a class."""
-
-    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -203,54 +200,8 @@ class ClassIdentity(ClassMap):
 MATRICES: tuple[type[ClassMap], ...] = (
     ClassIdentity,
     ClassTemperature,
+    IntraOrder,
     Vector,
     Dirichlet,
     *(_against_rest(curve) for curve in CURVES[2:]),
 )
-
-
-def every_class(rows: Multiclass, name: str) -> None:
-    """A class that never came true has no finite intercept, and no curve of its own."""
-    missing = np.setdiff1d(np.arange(rows.n_classes), rows.true)
-    if len(missing):
-        raise UndefinedMetricError(f"{name} needs every class among the outcomes; class {missing[0]} never comes true")
-
-
-def softmax(score: Floats) -> Floats:
-    """Class probabilities from log odds."""
-    made = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(made / made.sum(axis=1, keepdims=True))
-
-
-def minimum(
-    rows: Multiclass,
-    log_odds: Callable[[Floats], Floats],
-    slope: Callable[[Floats], Floats],
-    penalty: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
-    name: str,
-) -> Floats:
-    """Where mean log loss and penalty are least: L-BFGS on a convex function."""
-    from scipy.optimize import minimize
-
-    n, own = rows.n_rows, (np.arange(rows.n_rows), rows.true)
-    mass = np.full(n, 1 / n) if rows.weight is None else rows.weight / rows.weight.sum()
-
-    def height(place: Floats) -> tuple[float, Floats]:
-        eta = log_odds(place)
-        eta -= eta.max(axis=1, keepdims=True)
-        chance = np.exp(eta)
-        total = chance.sum(axis=1)
-        loss = float(mass @ (np.log(total) - eta[own]))
-        chance /= total[:, None]
-        chance[own] -= 1.0
-        chance *= mass[:, None]
-        more, bend = penalty(place)
-        return loss + more, slope(chance) + bend
-
-    found = minimize(height, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-11, "gtol": 1e-7})
-    if not np.isfinite(found.x).all() or np.abs(found.x).max() > 1e6:
-        raise UndefinedMetricError(
-            f"{name} found no finite maximum of the likelihood; the classes are all but separated"
-        )
-    return np.asarray(found.x, np.float64)
