@@ -7,6 +7,7 @@ but the container: no value is clipped, dropped or translated.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def _settled(array: NDArray[Any], name: str) -> NDArray[Any]:
             row //= max(1, array.size // max(1, len(array)))
             raise InputError(f"{name} must not have missing values; {name}[{row}] is null", field=name, row=row)
     kinds = {type(value) for value in array.ravel()}
-    if all(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in kinds):
+    if all(issubclass(kind, (bool, int, float, Decimal, np.number, np.bool_)) for kind in kinds):
         return array.astype(np.float64) if not kinds <= {bool, np.bool_} else array.astype(bool)
     return array
 

@@ -8,7 +8,7 @@ import pytest
 
 import epimeter
 from epimeter.cli import main
-from epimeter.errors import EpimeterError
+from epimeter.errors import EpimeterError, ReadError
 
 
 def model(n=3000, seed=1):
@@ -305,3 +305,15 @@ def test_half_precision_is_judged_by_its_own_precision():
     assert epimeter.evaluate(rng.integers(0, 50, 400), half).kind == "classes"
     with pytest.raises(EpimeterError, match="rows must sum to 1"):
         epimeter.evaluate(rng.integers(0, 50, 400), (half * np.float16(0.9)).astype(np.float16))
+
+
+def test_refusals_of_a_call_speak_of_its_parameters():
+    for frame, spoken in (
+        ({"p": [0.9, 0.2], "target": [">50K", "<=50K"]}, "Say positive='>50K', or write 1"),
+        ({"confidence": [0.9, 0.2], "label": [1, 0]}, "(kind='event')"),
+        ({"p": [0.9, 0.2], "income": [1, 0]}, "Name it with columns={'label': 'NAME'}"),
+        ({"logit": [3.0, -2.0], "label": [1, 0]}, "Say logits=True"),
+    ):
+        with pytest.raises(ReadError) as refused:
+            epimeter.evaluate(frame)
+        assert spoken in str(refused.value) and "--" not in str(refused.value)

@@ -57,7 +57,7 @@ def test_an_infinite_score_is_refused_with_its_line(rows):
 
 
 def test_scores_that_are_not_said_to_be_such_are_refused_with_the_option(rows):
-    with pytest.raises(ReadError, match="Say --logits"):
+    with pytest.raises(ReadError, match="Say logits=True"):
         epimeter.evaluate("scores.csv")
 
 
@@ -66,7 +66,7 @@ def test_probabilities_are_no_scores(rows):
     with pytest.raises(InputError, match="probabilities already"):
         epimeter.evaluate(true, prob, logits=True)
     pd.DataFrame(prob, columns=["p_0", "p_1", "p_2"]).assign(label=true).to_csv("probs.csv", index=False)
-    with pytest.raises(ReadError, match="Leave --logits out"):
+    with pytest.raises(ReadError, match="Leave logits=True out"):
         epimeter.evaluate("probs.csv", logits=True)
 
 

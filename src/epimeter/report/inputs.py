@@ -8,6 +8,7 @@ being asked for.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.checks import as_array, check_finite, numbers, refuse_different_indexes
-from epimeter.errors import InputError
+from epimeter.errors import InputError, ReadError
 from epimeter.readers import Choice, read
 from epimeter.readers.forecast import score_note
 from epimeter.readers.labels import plain_words, word_findings
 from epimeter.readers.scores import are_probabilities, probabilities
+
+SPOKEN = (
+    (r"--column (\w+)=([^\s,.;)]+)", r"columns={'\1': '\2'}"),
+    (r"--kind (event|answer|classes)", r"kind='\1'"),
+    (r"--positive ('[^']*')", r"positive=\1"),
+    (r"--positive ([-\w]+)", r"positive='\1'"),
+    (r"--classes (\w+(?:,\w+)+)", r"classes='\1'.split(',')"),
+    (r"--(kind|positive|classes)\b", r"\1="),
+    (r"--logits", "logits=True"),
+)
+"""Options of the command, and how a call says the same."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +57,19 @@ def is_source(value: Any) -> bool:
         return bool(value) and all(isinstance(one, Mapping) for one in value)
     if isinstance(value, np.ndarray):
         return value.dtype.names is not None
-    return any(hasattr(value, name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+    # Asked of the class: a lazy frame works out its columns where it is asked itself.
+    return any(hasattr(type(value), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
 
 
 def from_source(source: Any, choice: Choice, given: Inputs) -> Inputs:
     """The columns of a file or a frame; what the caller gives beside it counts before what it holds."""
-    table = read(source, columns=choice)
+    try:
+        table = read(source, columns=choice)
+    except ReadError as refusal:
+        spoken = in_python(str(refusal))
+        if spoken == str(refusal):
+            raise
+        raise ReadError(spoken, field=refusal.field, row=refusal.row, count=refusal.count) from None
     return Inputs(
         table.y_true,
         table.y_prob,
@@ -61,6 +80,13 @@ def from_source(source: Any, choice: Choice, given: Inputs) -> Inputs:
         {**table.described(), **(given.source or {})},
         table.place,
     )
+
+
+def in_python(sentence: str) -> str:
+    """A refusal in the words of a call: the readers speak of the options of the command."""
+    for option, spoken in SPOKEN:
+        sentence = re.sub(option, spoken, sentence)
+    return sentence
 
 
 def from_columns(given: Inputs, positive: Any, classes: Iterable[Any] | None, logits: bool) -> Inputs:
