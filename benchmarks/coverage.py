@@ -88,8 +88,9 @@ def truths(curve):
 def cell(job):
     """How often each interval missed below and above, for one curve and one size."""
     from epimeter import evaluate
-    from epimeter.inference.bootstrap import bootstrapped, ends, scheme
+    from epimeter.inference.bootstrap import bootstrapped, ends
     from epimeter.inference.consistency import redrawn
+    from epimeter.inference.scheme import scheme
     from epimeter.inference.statistic import Statistic
     from epimeter.views import view
 

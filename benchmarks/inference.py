@@ -98,8 +98,9 @@ def tuned_loop(p, draws):
 
 
 def speed(peers):
-    from epimeter.inference.bootstrap import bootstrapped, scheme
+    from epimeter.inference.bootstrap import bootstrapped
     from epimeter.inference.consistency import redrawn
+    from epimeter.inference.scheme import scheme
     from epimeter.inference.statistic import Statistic
     from epimeter.views import view
 

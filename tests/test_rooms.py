@@ -95,3 +95,49 @@ def test_imports_point_to_the_left():
 def test_no_room_is_called_by_a_name_that_says_nothing():
     for path in files():
         assert path.stem not in ("utils", "helpers", "common", "base"), path
+
+
+def modules():
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files()}
+
+
+def used(tree, known):
+    """The modules that a file imports when it runs, also inside its functions; types alone make no circle."""
+    waiting, found = [tree], set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("epimeter."):
+            inner = node.module.removeprefix("epimeter.")
+            found |= {f"{inner}.{each.name}" if f"{inner}.{each.name}" in known else inner for each in node.names}
+        waiting += ast.iter_child_nodes(node)
+    return found & set(known)
+
+
+def test_no_two_modules_import_each_other_not_even_inside_functions():
+    known = modules()
+    # A package's __init__ is a table of contents: it names its modules, and they are asked for one by one.
+    uses = {
+        name: used(ast.parse(path.read_text()), known) - {name}
+        for name, path in known.items()
+        if path.name != "__init__.py"
+    }
+    while free := {name for name, others in uses.items() if not others & set(uses)}:
+        uses = {name: others for name, others in uses.items() if name not in free}
+    circles = {name: sorted(others & set(uses)) for name, others in uses.items()}
+    assert not circles, circles
+
+
+SHARED = {"Calibration", "Findings", "Levels", "Place", "Requirement", "Settings"}
+"""Class names that still stand for two things, most of them public in their own room; none shall be added."""
+
+
+def test_a_class_name_stands_for_one_thing():
+    owners = {}
+    for path in files():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                owners.setdefault(node.name, set()).add(str(path.relative_to(ROOT)))
+    assert not {name: sorted(where) for name, where in owners.items() if len(where) > 1 and name not in SHARED}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from epimeter.card import find
 from epimeter.errors import InputError
-from epimeter.inference.bootstrap import Resampler, Scheme, bootstrapped, ends, scheme
+from epimeter.inference.bootstrap import Resampler, bootstrapped, ends
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.critical import LAWS, Bounds, drawn_bounds
 from epimeter.inference.draws import Progress, at_least, at_most, counts_and_sides, replicates, side_bits
@@ -23,6 +23,7 @@ from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import refuse_without_value
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import Swapping, tail_bound
+from epimeter.inference.scheme import Scheme, scheme
 from epimeter.inference.statistic import Statistic, atoms_of
 from epimeter.inference.tables import Comparison, Difference, Finding, Findings
 from epimeter.parameters import check

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from epimeter.card import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.forecasts import Forecast
-from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.bootstrap import ends
 from epimeter.inference.forecasts import within_range
+from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import SamplingDesign, skewed_ends, wilson
 from epimeter.results import Interval, Result
 from epimeter.summaries.exact import RowMeans, RowSums, sums_of

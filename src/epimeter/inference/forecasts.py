@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from epimeter.card import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.forecasts import Forecast
-from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.bootstrap import ends
+from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import SamplingDesign, clopper_pearson, design_of, skewed_ends, third_moment, wilson
 from epimeter.results import Interval, Result
 from epimeter.summaries.exact import RowMeans, sums_of

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from epimeter.card import Metric, find
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed, scheme
+from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import at_least
 from epimeter.inference.forecasts import forecast_interval
 from epimeter.inference.known import known_interval, refuse_without_value
 from epimeter.inference.resampled_columns import column_interval
+from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import SamplingDesign, design_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import AtLeast, Between

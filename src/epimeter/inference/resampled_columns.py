@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from epimeter.card import Metric
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.inference.bootstrap import Scheme, ends, scheme
+from epimeter.inference.bootstrap import ends
+from epimeter.inference.scheme import Scheme, scheme
 from epimeter.results import Interval, Result
 
 Indices = NDArray[np.int64]

@@ -11,11 +11,12 @@ import numpy as np
 
 from epimeter.card import find
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.inference.bootstrap import bootstrapped, scheme
+from epimeter.inference.bootstrap import bootstrapped
 from epimeter.inference.draws import at_least, at_most
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import known_interval, refuse_without_value
+from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import design_of
 from epimeter.inference.statistic import Statistic
 from epimeter.limits import Between

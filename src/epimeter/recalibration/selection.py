@@ -19,8 +19,9 @@ from epimeter.card import Metric
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.inference.bootstrap import bootstrapped, ends, scheme
+from epimeter.inference.bootstrap import bootstrapped, ends
 from epimeter.inference.intervals import interval_for
+from epimeter.inference.scheme import scheme
 from epimeter.inference.statistic import Statistic
 from epimeter.kinds import WORDING
 from epimeter.metrics.bin.sweep import drmsce_bcs

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import InputError, UndefinedMetricError
-from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.bootstrap import ends
 from epimeter.inference.draws import replicates
+from epimeter.inference.scheme import scheme
 from epimeter.inference.statistic import Statistic
 from epimeter.results import Result
 from epimeter.standards.bands import number

@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.inference.bootstrap import ends, scheme
+from epimeter.inference.bootstrap import ends
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import count_bytes, replicates, words
 from epimeter.inference.intervals import interval
+from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import clopper_pearson
 from epimeter.inference.statistic import Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
