@@ -1,5 +1,8 @@
 """Backup and restore while serving, on both databases; older states, other folders and other peppers are refused."""
 
+import base64
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -28,6 +31,61 @@ def refused(folder, postgres=None, **environment):
     with pytest.raises(RuntimeError) as fault:
         Service(folder, settings, postgres).start()
     return str(fault.value)
+
+
+def trust(folder):
+    """The words that pin the first trust root of a registry, and give the later ones."""
+    roots = sorted((folder / "registry").glob("trust-root-*.json"), key=lambda path: int(path.stem.split("-")[-1]))
+    first = json.loads(roots[0].read_bytes())
+    fingerprint = hashlib.sha256(base64.b64decode(first["payload"])).hexdigest()
+    return [word for root in roots for word in ("--root", root)] + ["--fingerprint", fingerprint]
+
+
+def monitor(folder, memory):
+    return epimeter("log", "monitor", folder / "registry", "--memory", memory, *trust(folder))
+
+
+def _goes_on_with_a_successor(folder, database, words, key, certificate, seen, tmp_path):
+    """The way out: a new log that names the old one's end; both verify, no number comes twice, nothing revoked is valid again."""
+    before = json.loads((folder.parent / "data.published.json").read_bytes())
+    old = tmp_path / "older.json"
+    old.write_bytes((folder / "registry/status/1.json").read_bytes())
+    stale = epimeter("succeed", "--data", folder, *words, "--status", old)
+    assert stale.returncode == 2 and "or later" in stale.stderr
+    last = ["--status", tmp_path / "last.json"] if not words else []  # once with the last status list, once without
+    done = epimeter("succeed", "--data", folder, *words, *last)
+    assert done.returncode == 0, done.stderr
+    assert "/log has a successor" in done.stdout and "/log/2" in done.stdout and "1 certificates changed" in done.stdout
+    again = epimeter("succeed", "--data", folder, *words)
+    assert again.returncode == 2 and "start it with" in again.stderr
+    # Who remembers the old log is told what became of it, and who remembers another end of it is not content.
+    followed = monitor(folder, seen)
+    lost = f"{before['log_size']} entries; "
+    assert followed.returncode == 0 and "follows" in followed.stdout and lost in followed.stdout, followed.stderr
+    assert monitor(folder, seen).stdout.count("consistent with the last visit") == 1
+    for log in (folder / "registry").glob("*.db"):
+        sound = epimeter("log", "verify", log, *trust(folder))
+        assert sound.returncode == 0, (log, sound.stdout, sound.stderr)
+    back = Service(folder, {}, database).start()
+    try:
+        with back.client(key) as client:
+            word = "REVOKED" if last else "SUSPENDED"
+            assert client.get(f"/v1/certificates/{certificate}/status").json()["status"] == word
+            newer = client.post(
+                PATH, json=ground.body(ground.columns(2000, seed=9), model_id="other", model_version="1")
+            )
+            made = client.post("/v1/certificates", json={"evaluation_id": newer.json()["evaluation_id"]}).json()
+            (tmp_path / "new.json").write_bytes(client.get(f"/v1/certificates/{made['certificate']['id']}").content)
+            numbers = [line["number"] for line in client.get("/v1/audit").json()["items"]]
+            assert max(numbers) > before["journal_number"] + 1 and len(set(numbers)) == len(numbers)
+            status = tmp_path / "status.json"
+            status.write_bytes(client.get("/status/1").content)
+        # The certificate of the old log, with its old proof, and that of the new one.
+        for file, verdict in (("certificate.json", word), ("new.json", "VALID")):
+            found = epimeter("verify", tmp_path / file, *trust(folder), "--status", status)
+            assert verdict in found.stdout and "INVALID" not in found.stdout, (found.stdout, found.stderr)
+    finally:
+        back.stop()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -60,6 +118,11 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
         assert epimeter("backup", file, "--data", made.folder, *words).returncode == 2
         client.post(f"/v1/certificates/{certificate}/revoke", json={"reason": "after the backup"}).raise_for_status()
         assert client.get(f"/v1/certificates/{certificate}/status").json()["status"] == "REVOKED"
+        seen = tmp_path / "seen"
+        assert monitor(made.folder, seen).returncode == 0
+        document = tmp_path / "certificate.json"
+        document.write_bytes(client.get(f"/v1/certificates/{certificate}").content)
+        (tmp_path / "last.json").write_bytes((made.folder / "registry/status/1.json").read_bytes())
     # A new folder elsewhere that nobody has seen anything of: everything is there, and numbers go on.
     fresh = database()
     words = ["--postgres", fresh] if fresh else []
@@ -87,6 +150,7 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
     assert (
         "older state than the world has seen" in sentence and "status list" in sentence and "newer backup" in sentence
     )
+    _goes_on_with_a_successor(made.folder, fresh, words, key, certificate, seen, tmp_path)
     # A damaged backup is refused before anything is written.
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1

@@ -310,7 +310,7 @@ def test_a_log_that_claims_to_be_endless_is_read_bundle_by_bundle(tmp_path, regi
 
     log = TileLog(fetch)
     with pytest.raises(LogError):
-        log.entries(log.size)
+        log.first_entries(log.size)
     assert asked == ["tile/entries/000"]
     log_key = NoteKey(ORIGIN, LOG_KEY.public)
     seen = Monitor(tmp_path / "memory", replace(policy(registry), log_keys=(log_key,))).check(log)

@@ -42,6 +42,7 @@ COMMANDS = {
     "serve": "epimeter.cli.serve",
     "backup": "epimeter.cli.backup",
     "restore": "epimeter.cli.backup",
+    "succeed": "epimeter.cli.backup",
     "submit": "epimeter.cli.submit",
     "keys": "epimeter.cli.keys",
     "preregister": "epimeter.cli.preregister",

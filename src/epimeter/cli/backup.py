@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``epimeter backup`` and ``epimeter restore``: a running registry in one file, and the way back."""
+"""``epimeter backup``, ``restore`` and ``succeed``: a running registry in one file, the way back, and the way on from too old a state."""
 
 from __future__ import annotations
 
@@ -67,3 +67,38 @@ def restore(source: Path, config: str | None, **options: Any) -> None:
         click.echo(
             f"the root key was not in it: put its folder to {settings.root_folder}, or say where it is with root_keys"
         )
+
+
+@click.command()
+@click.option("--data", help="Data folder of the registry.  [default: epimeter-data]")
+@click.option("--postgres", metavar="URL", help="Its PostgreSQL, where it uses one.")
+@click.option("--config", type=click.Path(), help="TOML file of settings, as for serve.")
+@click.option(
+    "--status",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The last status list that was published. Without it every certificate that was valid is suspended.",
+)
+def succeed(config: str | None, status: Path | None, **options: Any) -> None:
+    """Begin a new log that names the old one's end, where a registry was put back from too old a state.
+
+    The log of such a registry must not go on: the world has seen more of it. The new log has a name and a key of its own, keeps the
+    entries that are left, and says where the old one ended. The trust root that follows knows both logs, so certificates of
+    both verify. The root key must be there.
+
+    \b
+    epimeter restore registry-2026-11-15.tar --data epimeter-data
+    epimeter succeed --data epimeter-data --status last-status-list.json
+    """
+    settings = _settings(config, options)
+    from epimeter.service.succeeding import begin_successor
+
+    done = begin_successor(settings, None if status is None else status.read_bytes())
+    if done.log is not None:
+        click.echo(
+            f"the log {done.log.old} has a successor, {done.origin}: {done.log.kept:,} entries are kept, {done.log.lost:,} are lost"
+        )
+        what = "suspended" if status is None else "as in the last status list"
+        click.echo(
+            f"{done.log.changed:,} certificates changed: they are {what}; the trust root is version {done.log.root_version}"
+        )
+    click.echo(f"audit entries go on with number {done.journal_number:,}; start it with: epimeter serve")

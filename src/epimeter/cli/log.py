@@ -30,10 +30,13 @@ def verify(database: str, as_json: bool, **whom: Any) -> None:
     of an issuer, audit.db, is signed by the same key under the log's name and /audit.
     """
     from epimeter.trust.audit import audit
+    from epimeter.trust.log import Log
 
     path = Path(database) / "log.db" if Path(database).is_dir() else Path(database)
-    policy = _policy(whom)
-    found = audit(path, _of_audit(policy) if path.name == "audit.db" else policy)
+    with Log(path) as opened_log:
+        name = opened_log.origin
+    policy = _policy(whom, name.removesuffix("/audit"))
+    found = audit(path, _of_audit(policy) if name.endswith("/audit") else policy)
     if as_json:
         findings = [{"what": f.what, "first": f.index, "last": f.last, "sentence": f.sentence} for f in found.findings]
         facts = {"origin": found.origin, "size": found.size, "checkpoints": found.checkpoints}
@@ -59,11 +62,14 @@ def monitor(place: str, memory: str, status: str | None, **whom: Any) -> None:
     Exit code 1, and the memory unchanged, when it forked, shrank or changed what was there.
     """
     from epimeter.errors import VerificationError
+    from epimeter.trust.checkpoint import Checkpoint
     from epimeter.trust.monitor import Monitor
 
     view = _view(place)
     try:
-        seen = Monitor(memory, _policy(whom)).check(view)
+        policies, name = trust_of(**whom).policies, Checkpoint.from_text(view.checkpoint().text).origin
+        monitor = Monitor(memory, _policy(whom, name), earlier=policies)
+        seen = monitor.check(view)
         lies = _undone(view, seen.checkpoint, status) if status is not None else []
     except VerificationError as fault:
         click.echo(f"epimeter: {fault}", err=True)
@@ -73,6 +79,8 @@ def monitor(place: str, memory: str, status: str | None, **whom: Any) -> None:
     if status is not None and not lies:
         click.echo("  the status list shows every revocation of the log")
     tree = seen.checkpoint
+    if monitor.succession is not None:
+        click.echo(monitor.succession)
     click.echo(f"{tree.origin}: {tree.size:,} entries, consistent with the last visit; root {tree.root.hex()[:16]}…")
     raise click.exceptions.Exit(1 if lies else 0)
 
@@ -92,11 +100,12 @@ def publish(folder: str, target: str, passphrase_file: str | None) -> None:
         click.echo(f"wrote {written} files to {target}; the log has {registry.log.size:,} entries")
 
 
-def _policy(whom: dict[str, Any]) -> Any:
+def _policy(whom: dict[str, Any], name: str) -> Any:
+    """Whom to believe about the log of that name; where one key alone was given, it says which log is meant."""
     trust = trust_of(**whom)
-    if len(trust.logs) != 1:
+    if not trust.logs:
         raise click.UsageError("give the key of the log: --log-key VKEY, or --root FILE --fingerprint SHA256")
-    return trust.logs[0]
+    return trust.policies.get(name, trust.logs[0])
 
 
 def _of_audit(policy: Any) -> Any:
@@ -123,12 +132,11 @@ def _undone(view: Any, tree: Any, status: str) -> list[str]:
     from epimeter.errors import VerificationError
     from epimeter.trust.canonical import load_canonical
     from epimeter.trust.envelope import Envelope
-    from epimeter.trust.log import Log
     from epimeter.trust.merkle import leaf_hash, root_of
     from epimeter.trust.publishing import undone, unpublished
     from epimeter.trust.status_list import StatusList
 
-    entries = view.entries(0, tree.size) if isinstance(view, Log) else view.entries(tree.size)
+    entries = view.first_entries(tree.size)
     if root_of(map(leaf_hash, entries)) != tree.root:
         raise VerificationError("the entries of the log are not those of its checkpoint", code="inconsistent")
     sealed = Envelope.from_json(content_of(status))

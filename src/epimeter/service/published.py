@@ -24,8 +24,8 @@ from epimeter.store import Store, journal
 from epimeter.trust.checkpoint import Checkpoint
 
 WAY_OUT = (
-    "Restore a newer backup. Where there is none, keep this folder as it is for whoever holds a certificate of it, and begin "
-    "a new registry with another data folder and another issuer"
+    "Restore a newer backup. Where there is none, begin a successor of the log, which names the old one's end, with: "
+    "epimeter succeed"
 )
 
 
@@ -37,6 +37,7 @@ class Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log_root: str
     status_version: int
     journal_number: int
+    root_version: int = 0
 
 
 def place(settings: Settings) -> Path:
@@ -51,7 +52,24 @@ def now_shown(ledger: IssuerFolder, store: Store) -> Published:
     with store.reading() as db:
         number = journal.last_number(db)
     root = base64.b64encode(point.root).decode("ascii")
-    return Published(ledger.registry.log.origin, point.size, root, ledger.registry.statuses().version, number)
+    registry = ledger.registry
+    return Published(
+        registry.log.origin, point.size, root, registry.statuses().version, number, registry.root().version
+    )
+
+
+def behind(shown: Published, seen: Published) -> list[str]:
+    """What of a state is older than the world has seen, each in words."""
+    return [
+        f"{name} {mine:,}, where {theirs:,} was published"
+        for name, mine, theirs in (
+            ("log entries", shown.log_size, seen.log_size),
+            ("status list", shown.status_version, seen.status_version),
+            ("audit entry", shown.journal_number, seen.journal_number),
+            ("trust root", shown.root_version, seen.root_version),
+        )
+        if mine < theirs
+    ]
 
 
 class Memory:
@@ -81,9 +99,13 @@ class Memory:
                 newer,
                 status_version=max(shown.status_version, before.status_version),
                 journal_number=max(shown.journal_number, before.journal_number),
+                root_version=max(shown.root_version, before.root_version),
             )
-        if shown == self._written:
-            return
+        if shown != self._written:
+            self.begin_anew(shown)
+
+    def begin_anew(self, shown: Published) -> None:
+        """Write down the state of a log that has taken the place of another, whatever stood here."""
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -106,17 +128,8 @@ class Memory:
             raise SettingsError(
                 f"{self._path} is of the log {before.origin}; this one is {shown.origin}. Set another `published`."
             )
-        behind = [
-            f"{name} {mine:,}, where {theirs:,} was published"
-            for name, mine, theirs in (
-                ("log entries", shown.log_size, before.log_size),
-                ("status list", shown.status_version, before.status_version),
-                ("audit entry", shown.journal_number, before.journal_number),
-            )
-            if mine < theirs
-        ]
-        if behind:
-            raise SettingsError(f"this is an older state than the world has seen: {'; '.join(behind)}. {WAY_OUT}.")
+        if older := behind(shown, before):
+            raise SettingsError(f"this is an older state than the world has seen: {'; '.join(older)}. {WAY_OUT}.")
         try:
             point = Checkpoint.from_text(ledger.registry.log.checkpoint(before.log_size).text)
             same = base64.b64encode(point.root).decode("ascii") == before.log_root

@@ -120,11 +120,10 @@ def _refuse_second(lock: Any, settings: Settings) -> None:
 
 def _refuse_strangers(store: Store, ledger: IssuerFolder, secrets: Secrets) -> None:
     """Refuse a database that belongs to another registry, or whose keys were stored under another pepper."""
-    registry = hashlib.sha256(f"{ledger.registry.issuer} {ledger.registry.log.origin} ".encode())
-    registry.update(ledger.registry.log.entry(0))
+    registry = ledger.mark()
     pepper = hmac.new(secrets.pepper, b"fingerprint", hashlib.sha256)
     with store.writing() as db:
-        if facts.settle(db, "registry", registry.hexdigest()) != registry.hexdigest():
+        if facts.settle(db, "registry", registry) != registry:
             raise SettingsError(
                 f"the database belongs to another registry than {ledger.folder}; servers on one database must share one folder"
             )

@@ -10,16 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
 
 from epimeter.store.moments import now
 from epimeter.store.tables import journal
 
 
-def note(db: Connection, *, organization: str, actor: str, action: str, subject: str, **detail: Any) -> None:
-    """Write down a change: who, what, to what, and what a reader should know."""
+def note(
+    db: Connection, *, organization: str, actor: str, action: str, subject: str, after: int | None = None, **detail: Any
+) -> None:
+    """Write down a change: who, what, to what, and what a reader should know; where said, under a number after another."""
     made = msgspec.json.encode(detail, order="deterministic")
     values: dict[str, Any] = {"organization": organization, "at": now(), "actor": actor, "action": action}
+    if after is not None:
+        values["number"] = max(after, last_number(db)) + 1
+        if db.dialect.name == "postgresql":
+            going_on = "SELECT setval(pg_get_serial_sequence('journal', 'number'), :number)"
+            db.execute(text(going_on), {"number": values["number"]})
     db.execute(insert(journal).values(**values, subject=subject, detail=made))
 
 

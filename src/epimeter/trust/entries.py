@@ -30,6 +30,7 @@ TYPES = (
     "evaluation.result",
     "evaluation.renewal",
     "attestation.entered",
+    "log.succeeded",
     "signal.committed",
     "status.published",
 )

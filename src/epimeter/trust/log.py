@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,6 +66,8 @@ CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 """
 _VERSION = 1
+TABLES = ("log", "entries", "nodes", "checkpoints", "cosignatures")
+"""What is the log in its file; other tables lie beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +108,7 @@ class Log:
         if path.exists():
             raise LogError(f"{path.name} exists; a log is never created over another file")
         connection = _connect(path)
-        fences = "".join(
-            _FENCE.format(table=table, verb=verb)
-            for table in ("log", "entries", "nodes", "checkpoints", "cosignatures")
-            for verb in ("UPDATE", "DELETE")
-        )
+        fences = "".join(_FENCE.format(table=table, verb=verb) for table in TABLES for verb in ("UPDATE", "DELETE"))
         try:
             connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {fences}")
             connection.execute("INSERT INTO log VALUES (1, ?, ?)", (_VERSION, origin))
@@ -163,6 +161,24 @@ class Log:
             note = _store_checkpoint(connection, tree, signer, at)
         return Appended(first=old.size, size=frontier.size, checkpoint=note)
 
+    def append_batches(self, batches: Iterable[Sequence[bytes]], signer: Signer, at: datetime) -> None:
+        """Append many batches, with a checkpoint after each, in one transaction: the copy of another log."""
+        with self._transaction() as connection:
+            frontier = self._whole_tree(connection)
+            for entries in batches:
+                first = frontier.size
+                frontier, born = grow(frontier, map(leaf_hash, entries))
+                connection.executemany("INSERT INTO entries VALUES (?, ?)", enumerate(entries, first))
+                connection.executemany("INSERT INTO nodes VALUES (?, ?, ?)", born)
+                _store_checkpoint(connection, Checkpoint(self.origin, frontier.size, frontier.root), signer, at)
+
+    def batches(self) -> Iterator[list[bytes]]:
+        """The entries from each checkpoint to the next."""
+        begin = 0
+        for (size,) in self._rows("SELECT size FROM checkpoints WHERE size > 0 ORDER BY size"):
+            yield self.entries(begin, size)
+            begin = size
+
     def beside(self, write: Callable[[sqlite3.Connection], None]) -> None:
         """Write rows beside the log, with the log locked, and nothing into it."""
         with self._transaction() as connection:
@@ -201,6 +217,10 @@ class Log:
         """The entries from `begin` to before `end`."""
         rows = self._rows("SELECT entry FROM entries WHERE idx >= ? AND idx < ? ORDER BY idx", begin, end)
         return [_blob(entry) for (entry,) in rows]
+
+    def first_entries(self, size: int) -> list[bytes]:
+        """The entries up to a size."""
+        return self.entries(0, size)
 
     def node(self, level: int, index: int) -> bytes:
         """The hash of a complete subtree."""

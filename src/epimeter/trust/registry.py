@@ -213,6 +213,7 @@ class Registry:
                 return results
             place = size + len(results)
             taken = {row[0] for row in connection.execute("SELECT status_index FROM certificates")}
+            taken |= newest_list(connection).indices("REVOKED")  # of certificates that a log before this one issued
             old = connection.execute(
                 "SELECT id, status_index FROM certificates WHERE system = ? ORDER BY log_index DESC LIMIT 1", (system,)
             ).fetchone()
@@ -235,7 +236,9 @@ class Registry:
             document = embed(sealed, signers.issuer.public)
             entries = [*results, issued_entry(body, sealed.signed_bytes, signers.issuer.public.id)]
             changes = {} if old is None else {old[1]: ("SUPERSEDED", old[0], identity)}
-            entries += self.change(connection, changes, signers, at, cause="superseded", first=place + 1)
+            entries += self.change(
+                connection, changes, signers, at, cause="superseded", first=place + 1, issued=terms.status_index
+            )
             standing.keep(
                 connection,
                 Event(
@@ -462,15 +465,20 @@ class Registry:
         *,
         cause: str | None,
         first: int,
+        issued: int | None = None,
     ) -> list[bytes]:
         """The next status list, kept, and the log entries that say so, the first of which gets the index `first`.
 
-        What is in force now is read under the lock. Without a cause the event is left to whoever asks.
+        What is in force now is read under the lock. Without a cause the event is left to whoever asks. `issued` is the index of a
+        new certificate, which is valid whatever stood there: a successor of a lost log suspends indices that it does not know.
         """
         words = {"REVOKED": "revoked", "SUSPENDED": "suspended", "SUPERSEDED": "superseded", "VALID": "restored"}
         now = newest_list(connection)
         changes = {index: change for index, change in changes.items() if now.status(index) != "REVOKED"}
-        fresh = now.with_status({index: word for index, (word, _, _) in changes.items()}, at, at + STATUS_LIFE)
+        words_now = {index: word for index, (word, _, _) in changes.items()} | (
+            {} if issued is None else {issued: "VALID"}
+        )
+        fresh = now.with_status(words_now, at, at + STATUS_LIFE)
         sealed = sign_status_list(fresh, signers.status)
         connection.execute("INSERT INTO status_lists VALUES (?, ?)", (fresh.version, sealed.to_json()))
         for place, (word, identity, reason) in enumerate(changes.values(), first):

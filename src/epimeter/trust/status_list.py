@@ -70,6 +70,17 @@ class StatusList:
             )
         return STATUSES[self.bits[index // 4] >> (6 - 2 * (index % 4)) & 3]
 
+    def indices(self, word: str) -> set[int]:
+        """The indices with a status."""
+        sought = STATUSES.index(word)
+        return {
+            4 * place + part
+            for place, byte in enumerate(self.bits)
+            if byte
+            for part in range(4)
+            if byte >> (6 - 2 * part) & 3 == sought
+        }
+
     def with_status(self, changes: Mapping[int, str], issued_at: datetime, valid_until: datetime) -> StatusList:
         """The next version of the list; without changes it is the same list, fresh again."""
         bits = bytearray(self.bits)

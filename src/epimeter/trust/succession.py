@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.entries import log_entry
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.key_file import write_whole
-from epimeter.trust.key_ring import KeyRecord, KeyRing
+from epimeter.trust.key_ring import KeyRecord, KeyRing, Revocation
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import PrivateKey
 from epimeter.trust.log import Log
@@ -60,13 +60,20 @@ def newest_root(folder: Path) -> TrustRoot:
 def renew_root(folder: Path, passphrase: str, at: datetime, *, root_folder: Path | str | None = None) -> TrustRoot:
     """Sign and write the next version of the trust root, with the keys as they are now."""
     roots = KeyStore(root_folder or folder / "root")
-    version = newest_root(folder).version + 1 if (folder / "trust-root.json").exists() else 1
+    version, lost = 1, list[KeyRecord]()
+    ring = KeyRing((*roots.ring, *KeyStore(folder / "keys").ring))
+    if (folder / "trust-root.json").exists():
+        before = newest_root(folder)
+        version = before.version + 1
+        # Keys that were published and are no longer here, in a folder put back from a copy: what they signed stays good.
+        lost = [one for one in before.ring if one.id not in {record.id for record in ring}]
+        lost = [one if one.revoked else replace(one, revoked=Revocation(at, "retired")) for one in lost]
     root = TrustRoot(
         version=version,
         issued_at=at,
         expires_at=at + ROOT_LIFE,
         threshold=1,
-        ring=KeyRing((*roots.ring, *KeyStore(folder / "keys").ring)),
+        ring=KeyRing((*ring, *lost)),
     )
     signed = sign_root(root, roots.signer("root", passphrase, at)).to_json()
     put(folder / f"trust-root-{version}.json", signed)
@@ -145,7 +152,7 @@ def _rotate(
     folder: Path, passphrase: str, at: datetime, root_folder: Path | str | None, roles: Callable[[], Sequence[str]]
 ) -> list[str]:
     log_key = signing_key(folder, "log", passphrase, at)
-    _root_key(folder, passphrase, at, root_folder)
+    root_key(folder, passphrase, at, root_folder)
 
     def change() -> list[tuple[str, str]]:
         store, made = KeyStore(folder / "keys"), []
@@ -176,7 +183,7 @@ def end_key(
         raise InputError(f"no key {key_id[:12]!r} is in the key store", field="key")
     # What must be signed is signed by keys that stay; nothing is changed before they are known to be there.
     log_key = signing_key(folder, "log", passphrase, at, without=key_id)
-    _root_key(folder, passphrase, at, root_folder)
+    root_key(folder, passphrase, at, root_folder)
 
     def change() -> list[tuple[str, str]]:
         if not _unpublished(folder, record, reason):
@@ -188,8 +195,8 @@ def end_key(
     _alone(folder, f"key.{reason}", log_key, at, change)
 
 
-def _root_key(folder: Path, passphrase: str, at: datetime, root_folder: Path | str | None) -> None:
-    # Opened before anything is changed: without it the change could not be published.
+def root_key(folder: Path, passphrase: str, at: datetime, root_folder: Path | str | None) -> None:
+    """Open the root key before anything is changed: without it the change could not be published."""
     place = Path(root_folder or folder / "root")
     if not KeyStore(place).ring.keys("root"):
         raise KeyStoreError(f"no root key is in {place}; give its folder with --root-keys")

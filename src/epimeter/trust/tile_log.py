@@ -30,7 +30,7 @@ class TileLog:
         """The proof that one tree is the beginning of another, made from tiles."""
         return consistency_proof(old, new, nodes_from_tiles(new, self.fetch))
 
-    def entries(self, size: int) -> list[bytes]:
+    def first_entries(self, size: int) -> list[bytes]:
         """All entries up to a size; whoever uses them compares their root with a checkpoint first."""
         found: list[bytes] = []
         while len(found) < size:  # bundle by bundle: the size is no more than a number that somebody signed

@@ -35,6 +35,7 @@ WORDS = {
     "evaluation.result": "evaluation without certificate",
     "evaluation.renewal": "evaluation of a certified system",
     "attestation.entered": "attestation entered",
+    "log.succeeded": "log that this one follows",
     "signal.committed": "signal committed",
     "status.published": "status list published",
 }
