@@ -63,7 +63,7 @@ def _goes_on_with_a_successor(folder, database, words, key, certificate, seen, t
     lost = f"{before['log_size']} entries; "
     assert followed.returncode == 0 and "follows" in followed.stdout and lost in followed.stdout, followed.stderr
     assert monitor(folder, seen).stdout.count("consistent with the last visit") == 1
-    for log in (folder / "registry").glob("*.db"):
+    for log in (folder / "registry").glob("log*.db"):
         sound = epimeter("log", "verify", log, *trust(folder))
         assert sound.returncode == 0, (log, sound.stdout, sound.stderr)
     back = Service(folder, {}, database).start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``epimeter backup``, ``restore`` and ``succeed``: a running registry in one file, the way back, and the way on from too old a state."""
+"""``epimeter backup``, ``restore`` and ``succeed``: a running registry in one file, the way back, the way on from too old."""
 
 from __future__ import annotations
 

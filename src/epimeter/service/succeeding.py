@@ -71,9 +71,9 @@ def _begun(
         version = newest_root(folder).version
         if version < seen.root_version:
             raise SettingsError(
-                f"the trust root here is version {version}, and version {seen.root_version} was published: put trust-root-{version + 1}.json "
-                f"to trust-root-{seen.root_version}.json, from wherever they were published, into {folder}, the last also as "
-                "trust-root.json"
+                f"the trust root here is version {version}, and version {seen.root_version} was published: put "
+                f"trust-root-{version + 1}.json to trust-root-{seen.root_version}.json, from wherever they were published, into "
+                f"{folder}, the last also as trust-root.json"
             )
         ledger = IssuerFolder(folder, settings.address, passphrase, root_folder=settings.root_folder)
         try:
@@ -112,8 +112,8 @@ def _database(store: Store, ledger: IssuerFolder, seen: Published) -> int:
             actor="succeed",
             action="log.succeeded",
             subject=ledger.registry.log.origin[:200],
-            after=seen.journal_number,
             before=seen.origin,
             size=seen.log_size,
         )
+        journal.go_on_after(db, seen.journal_number)
         return journal.last_number(db)

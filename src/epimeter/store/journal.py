@@ -16,18 +16,20 @@ from epimeter.store.moments import now
 from epimeter.store.tables import journal
 
 
-def note(
-    db: Connection, *, organization: str, actor: str, action: str, subject: str, after: int | None = None, **detail: Any
-) -> None:
-    """Write down a change: who, what, to what, and what a reader should know; where said, under a number after another."""
+def note(db: Connection, *, organization: str, actor: str, action: str, subject: str, **detail: Any) -> None:
+    """Write down a change: who, what, to what, and what a reader should know."""
     made = msgspec.json.encode(detail, order="deterministic")
     values: dict[str, Any] = {"organization": organization, "at": now(), "actor": actor, "action": action}
-    if after is not None:
-        values["number"] = max(after, last_number(db)) + 1
-        if db.dialect.name == "postgresql":
-            going_on = "SELECT setval(pg_get_serial_sequence('journal', 'number'), :number)"
-            db.execute(text(going_on), {"number": values["number"]})
     db.execute(insert(journal).values(**values, subject=subject, detail=made))
+
+
+def go_on_after(db: Connection, number: int) -> None:
+    """Give the newest entry a number above this one, so that those after it have higher ones still."""
+    newest = last_number(db)
+    after = max(newest, number + 1)
+    db.execute(update(journal).where(journal.c.number == newest).values(number=after))
+    if db.dialect.name == "postgresql":
+        db.execute(text("SELECT setval(pg_get_serial_sequence('journal', 'number'), :number)"), {"number": after})
 
 
 def told(db: Connection, *, organization: str, action: str, subject: str, **detail: Any) -> bool:
