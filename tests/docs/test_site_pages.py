@@ -54,7 +54,6 @@ def test_output_that_a_page_states_is_held_against_what_was_printed(tmp_path):
 
 TYPED_BY_HAND = {
     "operations.md": "tests/service/test_backup.py",
-    "standards.md": "tests/standards",
     "trust.md": "log monitor",
 }
 """Pages with commands that need a machine, a network or files of a user's own, and where these are tested."""

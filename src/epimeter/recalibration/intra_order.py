@@ -77,10 +77,10 @@ class IntraOrder(ClassMap):
 def _part(score: Floats, knots: Floats, j: int) -> Floats:
     """How far a score reaches into the j-th piece; negative below the first knot, where the function is 0."""
     if j == 0:
-        return np.minimum(score - knots[0], 0.0)
+        return np.asarray(np.minimum(score - knots[0], 0.0))
     if j == len(knots):
-        return np.maximum(score - knots[-1], 0.0)
-    return np.clip(score, knots[j - 1], knots[j]) - knots[j - 1]
+        return np.asarray(np.maximum(score - knots[-1], 0.0))
+    return np.asarray(np.clip(score, knots[j - 1], knots[j]) - knots[j - 1])
 
 
 def _bent(score: Floats, knots: Floats, slopes: Floats) -> Floats:
