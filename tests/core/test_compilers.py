@@ -28,6 +28,9 @@ from epimeter.summaries import Bins, FineBins, MomentBins, paired
 from epimeter.summaries.row_totals import RowTotals
 from epimeter.summaries.sorting import sorted_keys
 from epimeter.summaries.travel import to_bytes
+from epimeter.metrics.curve.isotonic import isotonic
+from epimeter.summaries.rows import Levels, square_sums
+from epimeter.summaries.weighed_rows import weighed_summaries
 from epimeter.views import Binary
 rng = np.random.Generator(np.random.PCG64(1))
 n = 20_011
@@ -35,6 +38,7 @@ shapes = [rng.random(n), rng.beta(0.1, 0.1, n), rng.integers(0, 11, n) / 10, rng
           (rng.choice([0.0, 0.5, 1.0], n) + rng.choice([1, -1], n) * 10.0 ** rng.uniform(-320, -6, n)).clip(0, 1)]
 weight = rng.random(n) * 10.0 ** rng.integers(-12, 12, n) * (rng.random(n) < 0.9)
 recipes = [r for r in Plan.of(None, {}, kind="event", weighted=False, cells=True).streaming if r.loop is not None]
+weighted = Plan.of(None, {}, kind="event", weighted=True).streaming
 recipes += [Bins(20), MomentBins(300), Bins(1000)]
 found = []
 for level in (1, 3, 4, 5):
@@ -54,6 +58,12 @@ for level in (1, 3, 4, 5):
         for cell in (None, np.arange(n) % 7):
             total = paired.binned(prob.astype(np.float64), weight, cell, 1 if cell is None else 7)
             digest.update(total.high.tobytes() + total.low.tobytes())
+        for summary in weighed_summaries(Binary(true, prob, weight + 1e-12), weighted).values():
+            digest.update(to_bytes(summary))
+        ones = np.where(weight > 0, 1.0, 0.5)
+        digest.update(repr(square_sums(prob.astype(np.float64), ones, true * ones)).encode())
+        fit = isotonic(Levels(prob.astype(np.float64), weight + 1e-12, true * (weight + 1e-12)))
+        digest.update(fit.tobytes())
     matrix = np.tile([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], (500, 1))
     generator = words(7)
     for prob in shapes:

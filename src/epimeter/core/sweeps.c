@@ -149,6 +149,27 @@ int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n
     return top;
 }
 
+int64_t epi_isotonic_weighed(const double *weight, const double *true_, int64_t n, double *block_weight, double *block_true,
+                             int64_t *block_levels, int64_t room) {
+    if (n < 0 || room < n) return -1;
+    int64_t top = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(weight[i] > 0.0)) return -1;
+        double size = weight[i], ones = true_[i];
+        int64_t levels = 1;
+        while (top > 0 && block_true[top - 1] / block_weight[top - 1] >= ones / size) {
+            top--;
+            size = block_weight[top] + size;
+            ones = block_true[top] + ones;
+            levels += block_levels[top];
+        }
+        block_weight[top] = size;
+        block_true[top] = ones;
+        block_levels[top++] = levels;
+    }
+    return top;
+}
+
 int epi_distinct(const double *prob, int64_t n) {
     for (int64_t start = 0; start + 1 < n; start += EPI_BLOCK) { /* most rows that are equal are found soon */
         const int64_t stop = smaller(start + EPI_BLOCK, n - 1);

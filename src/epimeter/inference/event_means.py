@@ -8,19 +8,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import NULL, accepted, lib, read, write
-from epimeter.core.threads import shared
 from epimeter.inference.spread import SamplingDesign, student
 from epimeter.summaries.bins import BinTotals
-from epimeter.summaries.rows import Levels, OrderedRows
+from epimeter.summaries.rows import STRETCH, Levels, OrderedRows, square_sums
 from epimeter.views import View
 
 Floats = NDArray[np.float64]
-
-STRETCH = 1 << 13
-"""Levels whose scores are added up together: as in the core, so that any number of threads gives the same sums."""
-A_THREAD = 1 << 18
-"""Levels from which a further thread pays."""
 
 
 def level_ends(
@@ -28,7 +21,8 @@ def level_ends(
 ) -> tuple[float, float] | None:
     """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
     single = rows.weight is None and rows.distinct
-    first, second, total = _square_sums(rows if single else rows.levels) if brier else _log_sums(rows.levels)
+    given = rows if single else rows.levels
+    first, second, total = square_sums(given.prob, given.weight, given.true) if brier else _log_sums(rows.levels)
     mean = first / total
     if not math.isfinite(mean):
         return None
@@ -43,22 +37,6 @@ def level_ends(
     error = math.sqrt(variance * inflation / max(1.0, design.effective - 1))
     reach = student(design.units, level) * error
     return mean - reach, mean + reach
-
-
-def _square_sums(levels: OrderedRows | Levels) -> tuple[float, float, float]:
-    """Sums of the squared error and of its square over levels, or over rows that are one each, and their weight."""
-    prob, weight, true = levels.prob, levels.weight, levels.true
-    stretches = -(-len(prob) // STRETCH)
-    sums = np.empty((stretches, 3))
-
-    def add(part: slice) -> int:
-        some = slice(part.start * STRETCH, part.stop * STRETCH)
-        columns = read(prob[some]), NULL if weight is None else read(weight[some]), read(true[some])
-        return accepted(lib.epi_event_squares(*columns, len(prob[some]), write(sums[part]), 3 * len(sums[part])))
-
-    shared(add, stretches, A_THREAD // STRETCH)
-    first, second, total = (math.fsum(column) for column in sums.T.tolist())
-    return first, second, total
 
 
 def _log_sums(levels: Levels) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.forecasts import Forecast
 from epimeter.summaries.means import Mean
 from epimeter.summaries.paired import Paired
+from epimeter.summaries.row_scores import weight_total
 from epimeter.summaries.sums import Sums
 from epimeter.views import Multiclass, View
 
@@ -35,19 +36,21 @@ class SamplingDesign:
     """Number of the group of each row; None where rows are independent."""
     n_rows: int
     kish: float | None = None
-    """Rows of weight one that would say as much, where the weights themselves are not at hand."""
+    """Rows of weight one that would say as much, where that is known already."""
 
-    @property
+    @cached_property
     def units(self) -> int:
         """Independent units."""
         return self.n_rows if self.group is None else int(self.group.max()) + 1
 
-    @property
+    @cached_property
     def effective(self) -> float:
         """Rows of weight one that would say as much, groups aside (Kish)."""
-        if self.weight is None:
+        if self.kish is not None or self.weight is None:
             return float(self.n_rows) if self.kish is None else self.kish
-        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+        share = self.weight / math.ldexp(1.0, math.frexp(float(self.weight.max()))[1] - 1)  # squares stay doubles
+        mass, squares = (float(weight_total(column).floats()) for column in (share, share**2))
+        return mass**2 / squares
 
     @property
     def weighted(self) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tally of one worker: rows come in batches, totals are kept by slice.
 
-Rows without weights go through the loops of the core, all slices in one call; rows with weights, and recipes that have no
-loop, go through the recipe itself. Both give the same integers.
+Rows without weights go through the loops of the core, all slices in one call, rows with weights through the core's loop for those,
+slice by slice; recipes that have no loop add up themselves. Both give the same totals.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from epimeter.summaries.cells import Cells
 from epimeter.summaries.recipe import Recipe
 from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import RowTotals, grouped
+from epimeter.summaries.weighed_rows import weighed_summaries
 from epimeter.views import Binary, View
 
 CHUNK = 1 << 18
@@ -102,7 +103,7 @@ class Tally:
             prob = part.event.prob
             self.ends[number] = min(self.ends[number, 0], prob.min()), max(self.ends[number, 1], prob.max())
             for chunk in part.chunks(CHUNK):
-                self._summarise(number, chunk, self.streaming)
+                self._summarise(number, chunk, self._weigh(number, chunk))
 
     def _count_classes(self, rows: View, slices: Slices) -> None:
         """Add up how common each class is."""
@@ -119,6 +120,16 @@ class Tally:
     def _add_classes(self, number: int, counts: NDArray[np.int64]) -> None:
         known = self.class_counts[number]
         self.class_counts[number] = known + counts if len(known) and len(counts) else known if len(known) else counts
+
+    def _weigh(self, number: int, chunk: View) -> list[Recipe]:
+        """Add rows with weights by the loop of the core; the recipes that it does not serve are left."""
+        if not isinstance(chunk, Binary):
+            return list(self.streaming)
+        made = weighed_summaries(chunk, [recipe for recipe in self.streaming if self._by_loop(recipe)])
+        totals = self.summaries[number]
+        for recipe, summary in made.items():
+            totals[recipe] = summary if recipe not in totals else totals[recipe].merge(summary)
+        return [recipe for recipe in self.streaming if recipe not in made]
 
     def _loops(self) -> RowTotals:
         if self.looped is None:

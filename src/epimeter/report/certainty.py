@@ -25,7 +25,7 @@ from epimeter.passes.selection import Entry
 from epimeter.report.measurement import NO_SPREAD, Measurement
 from epimeter.results import Interval
 from epimeter.summaries.recipe import Recipe
-from epimeter.summaries.score_moments import ScoreMoments
+from epimeter.summaries.score_moments import MomentsOf
 from epimeter.views import View
 
 Intervals = Literal["asymptotic", "bootstrap"]
@@ -54,13 +54,14 @@ def sampling_design(totals: SliceTotals, rows: View | None, weighted: bool) -> t
 
     `rows` is None where they are gone: then the totals say how much their weights vary, and without moments nothing does.
     """
+    kish = None
+    if weighted and (moment := next((r for r in totals.totals if isinstance(r, MomentsOf)), None)) is not None:
+        kish = totals.totals[moment].effective
     if rows is None:
-        moments = next((total for total in totals.totals.values() if isinstance(total, ScoreMoments)), None)
-        kish = None if not weighted else 0.0 if moments is None else moments.effective
-        return SamplingDesign(None, None, totals.n_rows, kish=kish), ()
+        return SamplingDesign(None, None, totals.n_rows, kish=0.0 if weighted and kish is None else kish), ()
     groups = rows.columns.get("groups")
     if groups is None or groups.ndim != 1:
-        return SamplingDesign(rows.weight, None, rows.n_rows), ()
+        return SamplingDesign(rows.weight, None, rows.n_rows, kish), ()
     number = len(np.unique(groups))
     if number < FEW_UNITS:
         sentence = (

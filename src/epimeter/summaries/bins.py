@@ -24,6 +24,7 @@ from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.row_totals import summary_of
 from epimeter.summaries.rows import KeptRows
+from epimeter.summaries.weighed_rows import WeighedTotals
 from epimeter.views import Binary, Multiclass, Reading, View, refuse_extreme
 
 Floats = NDArray[np.float64]
@@ -179,6 +180,10 @@ class Bins(Recipe):
         made.__dict__["size"], made.__dict__["gap"], made.__dict__["n"] = read_bins(table)
         return made
 
+    def from_weighed(self, totals: WeighedTotals) -> BinTotals:
+        count, sums = totals.bins[self.bins]
+        return BinTotals(count, sums[:, 0], sums[:, 1], sums[:, 2], _width_edges(self.bins))
+
     def summarise(self, view: View) -> Any:
         if not self.streams:
             return KeptRows((view,))
@@ -208,13 +213,21 @@ class Bins(Recipe):
             return BinTotals(counts, Fixed.of_counts(counts), Fixed.of_counts(true), prob.coarse, cuts)
         edges = _width_edges(self.bins) if self.binning == "width" else None
         index = bin_index(view.prob, view.weight, self.bins, self.binning)
-        return BinTotals(
-            np.bincount(index, minlength=self.bins),
-            paired.binned(np.ones(view.n_rows), view.weight, index, self.bins),
-            paired.binned(view.true.astype(np.float64), view.weight, index, self.bins),
-            paired.binned(view.prob.astype(np.float64), view.weight, index, self.bins),
-            edges,
-        )
+        return weighed_bins(view.true, view.prob, view.weight, index, self.bins, edges)
+
+
+def weighed_bins(
+    true: NDArray[Any],
+    prob: NDArray[Any],
+    weight: Floats,
+    index: NDArray[np.intp],
+    bins: int,
+    edges: Floats | None = None,
+) -> BinTotals:
+    """Totals of rows with weights whose bins are known."""
+    columns = (np.ones(len(prob)), true.astype(np.float64, copy=False), prob.astype(np.float64, copy=False))
+    mass, came, said = (paired.binned(column, weight, index, bins) for column in columns)
+    return BinTotals(np.bincount(index, minlength=bins), mass, came, said, edges)
 
 
 @dataclass(frozen=True)
@@ -256,6 +269,12 @@ class MomentBins(Bins):
         prob, *moments = fine.of_tables([table[:, first : first + 4] for first in range(2, table.shape[1], 4)])
         sums = dict(zip(MOMENTS, moments, strict=True))
         return MomentTotals(count, Fixed.of_counts(count), true, prob, _width_edges(self.bins), **sums)
+
+    def from_weighed(self, totals: WeighedTotals) -> MomentTotals:
+        refuse_extreme(totals.view.weight)
+        count, sums = totals.bins[self.bins]
+        moments: dict[str, Any] = {name: sums[:, place] for place, name in enumerate(MOMENTS, start=3)}
+        return MomentTotals(count, sums[:, 0], sums[:, 1], sums[:, 2], _width_edges(self.bins), **moments)
 
     def _totals(self, view: View) -> MomentTotals:
         assert isinstance(view, Binary)

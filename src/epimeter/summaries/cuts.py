@@ -53,13 +53,18 @@ def mass_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> I
         index = np.empty(len(prob), np.intp)
         index[order] = np.repeat(np.arange(bins), np.diff(border))
         return index
-    ordered, mass = _by_weight_too(np.asarray(prob, np.float64), weight)
-    end = np.cumsum(mass)
-    last = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(prob) - 1)
-    home = run_index(end[last], bins, whole=bool((weight == np.floor(weight)).all()))
-    # Bins of runs never fall, so a row's bin is the number of bins that begin at its confidence or below.
-    begin = np.append(ordered[last], np.inf)[np.searchsorted(home, np.arange(1, bins))]
+    begin = mass_begins(*_by_weight_too(np.asarray(prob, np.float64), weight), bins)
     return np.asarray(np.searchsorted(begin, prob, side="right"), np.intp)
+
+
+def mass_begins(ordered: Floats, weight: Floats, bins: int) -> Floats:
+    """Where equal-mass bins begin, from the second on, among sorted values with weights; infinity where one holds none.
+
+    Bins of runs never fall, so a row's bin is the number of bins that begin at its value or below.
+    """
+    last = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
+    border, middle = _run_middles(np.cumsum(weight)[last], bins, whole=bool((weight == np.floor(weight)).all()))
+    return np.append(ordered[last], np.inf)[np.searchsorted(middle, border[1:bins], side="right")]
 
 
 def _by_weight_too(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -76,10 +81,15 @@ def _by_weight_too(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 def run_index(end: NDArray[Any], bins: int, whole: bool = True) -> Indices:
     """Equal-mass bin of each run of equal values, from the running weight at the end of each; whole weights are copies."""
+    border, middle = _run_middles(end, bins, whole)
+    return np.asarray(np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1), np.intp)
+
+
+def _run_middles(end: NDArray[Any], bins: int, whole: bool) -> tuple[NDArray[Any], Floats]:
+    """Borders of the bins, and the middle of each run."""
     border = mass_borders(int(end[-1]), bins) if whole else end[-1] * np.arange(bins + 1) / bins
     # The middle copy of a run at s..e-1 is (s + e - 1) // 2: on a border the run goes to the bin below it.
-    middle = (end + np.append(0.0, end[:-1])) / 2 - (0.0 if whole else ROUNDING * end[-1])
-    return np.asarray(np.clip(np.searchsorted(border, middle) - 1, 0, bins - 1), np.intp)
+    return border, (end + np.append(0.0, end[:-1])) / 2 - (0.0 if whole else ROUNDING * end[-1])
 
 
 def area_index(prob: NDArray[Any], bins: int, weight: Floats | None = None) -> Indices:

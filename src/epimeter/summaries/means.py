@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import summary_of
 from epimeter.views import Binary, Reading, View
+
+if TYPE_CHECKING:
+    from epimeter.summaries.weighed_rows import WeighedTotals
 
 Floats = NDArray[np.float64]
 Score = Callable[..., Floats]
@@ -121,15 +124,23 @@ class MeanOf(Recipe):
 
     @property
     def loop(self) -> Loop | None:
-        columns = getattr(self.score, "core_columns", ())
-        if not columns or self.bound or self.how == "classes":
+        if not self.loop_columns or self.bound or self.how == "classes":
             return None
-        return Loop("scores", columns=columns)
+        return Loop("scores", columns=self.loop_columns)
 
     def from_columns(self, columns: NDArray[np.int64], n_rows: int) -> Mean:
         """The summary from the sums of its columns: units and steps, then those of what the steps leave."""
         total = Fixed(columns[0, 0, ...], columns[0, 1, ...])
         return Mean(Fixed.of_counts(np.asarray(n_rows)), total, 0, 0, 0, n_rows, 2)
+
+    def from_weighed(self, totals: WeighedTotals) -> Mean:
+        mass, total = totals.at([0]), totals.of(self.loop_columns)
+        return Mean(mass[0, ...], total[0, ...], 0, 0, 0, totals.n_rows, 2)
+
+    @property
+    def loop_columns(self) -> tuple[str, ...]:
+        """The columns of the core that its score is made of."""
+        return getattr(self.score, "core_columns", ())
 
     def summarise(self, view: View) -> Mean:
         return self.summarise_beside(view, RowScores())

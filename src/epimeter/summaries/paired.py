@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core import NULL, accepted, lib, read, write
-from epimeter.summaries.fixed import STEPS, Fixed
+from epimeter.core.row_loops import fine_pairs
 
 Floats = NDArray[np.float64]
 
@@ -103,10 +103,8 @@ def _level(
         raise ValueError("values, weights and cells of different lengths")
     given = *map(read, columns), NULL if cell is None else read(cell), n_rows, scale, least
     number = accepted(lib.epi_weighed_bins(*given, write(table), n_cells, write(small)))
-    units, steps, rest_units, rest_steps = table.T.copy()
-    high = Fixed(units, steps).floats() * scale
-    low = Fixed(rest_units, rest_steps).floats() * 2.0**-STEPS * scale
-    return Paired(*two_sum(high, low)), small[:number]
+    high, low = fine_pairs(*table.T)
+    return Paired(high * scale, low * scale), small[:number]
 
 
 def less_square(factor: Floats, left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> Floats:

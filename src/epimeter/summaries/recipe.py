@@ -62,6 +62,10 @@ class Recipe:
         """The summary from the table of a loop of kind ``bins`` or ``moments``."""
         raise TypeError(f"{type(self).__name__} declares no loop of bins")
 
+    def from_weighed(self, totals: Any) -> Any:
+        """The summary from the totals of rows with weights (`weighed_rows.WeighedTotals`)."""
+        raise TypeError(f"{type(self).__name__} declares no loop")
+
     def summarise(self, view: View) -> Any:
         """The summary of one view, already read as `reading` says."""
         raise TypeError(f"{type(self).__name__} says no way to summarise")

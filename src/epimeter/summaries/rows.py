@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import lib, read, write
+from epimeter.core import NULL, accepted, lib, read, write
+from epimeter.core.threads import shared
 from epimeter.limits import BinCount
 from epimeter.summaries.cuts import Cut, bin_index
 from epimeter.summaries.recipe import Recipe
@@ -156,6 +158,31 @@ class Levels:
     def residual(self) -> Floats:
         """Sum of y - c at each level."""
         return self.true - self.weight * self.prob
+
+
+STRETCH = 1 << 13
+"""Levels whose scores are added up together: as in the core, so that any number of threads gives the same sums."""
+A_THREAD = 1 << 18
+"""Levels from which a further thread pays."""
+
+
+def square_sums(prob: Floats, weight: Floats | None, true: Floats) -> tuple[float, float, float]:
+    """Sums over levels of the squared error of a probability and of its square, and their weight.
+
+    `weight` is None where every level is one row; `true` is the weight that came true.
+    """
+    prob = np.ascontiguousarray(prob)
+    stretches = -(-len(prob) // STRETCH)
+    sums = np.empty((stretches, 3))
+
+    def add(part: slice) -> int:
+        some = slice(part.start * STRETCH, part.stop * STRETCH)
+        columns = read(prob[some]), NULL if weight is None else read(weight[some]), read(true[some])
+        return accepted(lib.epi_event_squares(*columns, len(prob[some]), write(sums[part]), 3 * len(sums[part])))
+
+    shared(add, stretches, A_THREAD // STRETCH)
+    first, second, total = (math.fsum(column) for column in sums.T.tolist())
+    return first, second, total
 
 
 @dataclass(frozen=True)

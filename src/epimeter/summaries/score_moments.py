@@ -24,6 +24,7 @@ from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.row_scores import RowScores
 from epimeter.summaries.row_totals import POWERS, Powers, summary_of
 from epimeter.summaries.sums import power_of_two
+from epimeter.summaries.weighed_rows import PRODUCTS, WeighedTotals
 from epimeter.views import Binary, Reading, View
 
 Floats = NDArray[np.float64]
@@ -188,6 +189,12 @@ class MomentsOf(Recipe):
         """The moments from the sums of the core."""
         made = fine.of_tables([first, second] if third is None else [first, second, third])
         return ScoreMoments(n_rows, made[0], made[1], made[2] if third is not None else None, None, 0)
+
+    def from_weighed(self, totals: WeighedTotals) -> ScoreMoments:
+        names = getattr(self.score, "core_columns", ())
+        places, sizes = zip(*PRODUCTS[names], strict=True)
+        second = totals.at(list(places), np.array(sizes))
+        return ScoreMoments(totals.n_rows, totals.of(names, squared=True), second, None, totals.at([0, 1]), 0)
 
     def finish(self, summary: ScoreMoments) -> FinishedMoments:
         size = len(np.atleast_1d(summary.first.floats()))

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from epimeter.core import accepted, lib, read, write
-from epimeter.summaries.bins import Bins, BinTotals
-from epimeter.summaries.cuts import Cut, mass_borders, whole_borders
+from epimeter.summaries.bins import Bins, BinTotals, weighed_bins
+from epimeter.summaries.cuts import Cut, mass_begins, mass_borders, whole_borders
 from epimeter.summaries.fixed import Fixed
 from epimeter.summaries.rows import OrderedRows
 from epimeter.views import Binary
@@ -15,6 +15,10 @@ from epimeter.views import Binary
 
 def ordered_bins(rows: OrderedRows, bins: int, binning: Cut) -> BinTotals:
     """The totals per bin, as `Bins` has them."""
+    if rows.weight is not None and binning == "mass" and rows.distinct:
+        begin = np.searchsorted(rows.prob, mass_begins(rows.prob, rows.weight, bins))
+        index = np.repeat(np.arange(bins), np.diff(begin, prepend=0, append=rows.n_rows))
+        return weighed_bins(rows.true, rows.prob, rows.weight, index, bins)
     if rows.weight is not None or binning != "mass":
         made: BinTotals = Bins(bins, binning).of(Binary(rows.true.astype(np.uint8), rows.prob, rows.weight))
         return made

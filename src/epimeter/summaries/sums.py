@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from epimeter.summaries.paired import Paired
 from epimeter.summaries.recipe import Loop
 from epimeter.summaries.row_scores import RowScores
 from epimeter.views import View, refuse_extreme
+
+if TYPE_CHECKING:
+    from epimeter.summaries.weighed_rows import WeighedTotals
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -156,6 +159,12 @@ class SumsOf(MeanOf):
         mass, total = fine.of_tables([np.array([[n_rows, 0, 0, 0]]), columns])
         none = np.zeros(len(columns), np.int64)
         return Sums(mass, total, total if self.squared else None, none, n_rows, 2)
+
+    def from_weighed(self, totals: WeighedTotals) -> Sums:  # type: ignore[override]
+        refuse_extreme(totals.view.weight)
+        names = self.loop_columns
+        square = totals.of(names, squared=True) if self.squared else None
+        return Sums(totals.at([0]), totals.of(names), square, np.zeros(len(names), np.int64), totals.n_rows, 2)
 
     def _added(self, view: View, known: RowScores) -> Sums:  # type: ignore[override]
         refuse_extreme(view.weight)

@@ -20,6 +20,10 @@ int64_t epi_pooled_sizes(const int64_t *run_ones, const int64_t *run_sizes, int6
 int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n, int64_t *block_weight, int64_t *block_true,
                             int64_t *block_levels, int64_t room);
 
+/* The same for weights of any size above 0. */
+int64_t epi_isotonic_weighed(const double *weight, const double *true_, int64_t n, double *block_weight, double *block_true,
+                             int64_t *block_levels, int64_t room);
+
 /* Whether no two neighbours are equal. */
 int epi_distinct(const double *prob, int64_t n);
 

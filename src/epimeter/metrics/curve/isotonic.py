@@ -17,7 +17,7 @@ from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, are_whole, fi
 from epimeter.metrics.point.brier import square_errors
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows
-from epimeter.summaries.rows import Levels
+from epimeter.summaries.rows import Levels, square_sums
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.uncertainty import MeanOfLevels
 
@@ -35,48 +35,25 @@ class IsotonicBlocks:
 
 
 def blocks(levels: Levels | OrderedRows) -> IsotonicBlocks:
-    """The blocks of the non-decreasing fit to levels of whole weights, or to rows that are one each, by pooling violators."""
+    """The blocks of the non-decreasing fit to levels, or to rows that are one each, by pooling adjacent violators.
+
+    Whole weights are added and compared as integers.
+    """
     n = len(levels.true)
-    weight, true, size = (np.empty(n, np.int64) for _ in range(3))
+    whole = levels.weight is None or (are_whole(levels.weight) and are_whole(levels.true))
+    weight, true = (np.empty(n, np.int64 if whole else np.float64) for _ in range(2))
+    size = np.empty(n, np.int64)
     each = NULL if levels.weight is None else read(np.ascontiguousarray(levels.weight))
     given = each, read(np.ascontiguousarray(levels.true)), n
-    number = accepted(lib.epi_isotonic_blocks(*given, write(weight), write(true), write(size), n))
+    pool = lib.epi_isotonic_blocks if whole else lib.epi_isotonic_weighed
+    number = accepted(pool(*given, write(weight), write(true), write(size), n))
     return IsotonicBlocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
 
 
 def isotonic(levels: Levels) -> Floats:
-    """The non-decreasing fit at each distinct confidence, by pooling adjacent violators.
-
-    Neighbours with means out of order (or equal) belong to one block. With weights that are not whole, whole falling runs are
-    pooled at once while that shrinks the list quickly; what is left goes through the usual stack. Linear time either way.
-    """
-    weight, true = levels.weight, levels.true
-    if are_whole(weight) and are_whole(true):
-        pooled = blocks(levels)
-        return np.repeat(pooled.true / pooled.weight, pooled.levels)
-    size = np.ones(len(weight), np.intp)
-    while len(weight) > 1:
-        mean = true / weight
-        starts = np.flatnonzero(np.concatenate([[True], mean[1:] > mean[:-1]]))
-        if len(starts) == len(weight):
-            return np.repeat(mean, size)
-        shrunk = len(starts) < 0.9 * len(weight)
-        weight, true = np.add.reduceat(weight, starts), np.add.reduceat(true, starts)
-        size = np.add.reduceat(size, starts)
-        if not shrunk:
-            break
-    return _stacked(weight, true, size)
-
-
-def _stacked(weight: Floats, true: Floats, size: NDArray[np.intp]) -> Floats:
-    """Pool adjacent violators one by one."""
-    blocks: list[tuple[float, float, int]] = []
-    for w, t, n in zip(weight.tolist(), true.tolist(), size.tolist(), strict=True):
-        while blocks and blocks[-1][1] / blocks[-1][0] >= t / w:
-            before = blocks.pop()
-            w, t, n = w + before[0], t + before[1], n + before[2]
-        blocks.append((w, t, n))
-    return np.repeat([t / w for w, t, _ in blocks], [n for _, _, n in blocks])
+    """The non-decreasing fit at each distinct confidence; neighbours with means out of order, or equal, belong to one block."""
+    pooled = blocks(levels)
+    return np.repeat(pooled.true / pooled.weight, pooled.levels)
 
 
 @metric(
@@ -169,17 +146,14 @@ def _of_counts(rows: OrderedRows) -> tuple[float, float, float]:
 
 def mean_score(levels: Levels, said: Floats, score: Score) -> float:
     """Mean score of a forecast that depends on the confidence; infinite where the impossible came true."""
-    false = levels.weight - levels.true
-
-    def mean(scores: Floats) -> float:
-        """Rounded once, so that no bit depends on the threads of a library for products of vectors."""
-        return math.fsum(scores.tolist()) / math.fsum(levels.weight.tolist())
-
     if score == "brier":
-        return mean(levels.true * (1 - said) ** 2 + false * said**2)
+        first, _, total = square_sums(np.broadcast_to(said, levels.prob.shape), levels.weight, levels.true)
+        return first / total
+    false = levels.weight - levels.true
     if ((said == 0) & (levels.true > 0)).any() or ((said == 1) & (false > 0)).any():
         return math.inf
     # 0 log 0 = 0: certain and right costs nothing
     hit = np.log(np.where(levels.true > 0, said, 1.0))
     miss = np.log1p(-np.where(false > 0, said, 0.0))
-    return -mean(levels.true * hit + false * miss) + 0.0
+    # Rounded once, so that no bit depends on the threads of a library for products of vectors.
+    return -math.fsum((levels.true * hit + false * miss).tolist()) / math.fsum(levels.weight.tolist()) + 0.0
