@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core import NULL, accepted, ffi, lib, read, write
-from epimeter.core.row_loops import Rows, fine_pairs
+from epimeter.core.row_loops import LoopRows, fine_pairs
 from epimeter.summaries.cuts import width_index
 from epimeter.summaries.paired import Paired, two_sum
 from epimeter.summaries.recipe import Loop, Recipe
@@ -89,7 +89,7 @@ def weighed_summaries(view: Binary, recipes: Iterable[Recipe]) -> dict[Recipe, A
     tables = {bins: np.zeros((bins, 1 + 6 * MOMENTS), np.int64) for bins in sizes}
     scores = np.zeros((SCORES, 6), np.int64) if any(loop.columns for loop in served.values()) else None
     aside = np.empty(view.n_rows, np.int64)
-    rows, sets, kept = Rows(view.true, view.prob), ffi.new("epi_weighed_bin_set[]", len(sizes)), []
+    rows, sets, kept = LoopRows(view.true, view.prob), ffi.new("epi_weighed_bin_set[]", len(sizes)), []
     for place, bins in enumerate(sizes):
         kept.append(write(tables[bins]))
         sets[place].bins, sets[place].totals = bins, kept[-1]
