@@ -1,6 +1,7 @@
 """Imports only point to the left: columns -> view -> summary -> metric -> report -> standard -> certificate -> service."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import epimeter
@@ -64,8 +65,13 @@ def room(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
 def imported(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("epimeter."):
             yield node.module.split(".")[1], node.lineno
         elif isinstance(node, ast.Import):
@@ -101,9 +107,9 @@ def modules():
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files()}
 
 
-def used(tree, known):
+def used(top, known):
     """The modules that a file imports when it runs, also inside its functions; types alone make no circle."""
-    waiting, found = [tree], set()
+    waiting, found = [top], set()
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -119,11 +125,7 @@ def used(tree, known):
 def test_no_two_modules_import_each_other_not_even_inside_functions():
     known = modules()
     # A package's __init__ is a table of contents: it names its modules, and they are asked for one by one.
-    uses = {
-        name: used(ast.parse(path.read_text()), known) - {name}
-        for name, path in known.items()
-        if path.name != "__init__.py"
-    }
+    uses = {name: used(tree(path), known) - {name} for name, path in known.items() if path.name != "__init__.py"}
     while free := {name for name, others in uses.items() if not others & set(uses)}:
         uses = {name: others for name, others in uses.items() if name not in free}
     circles = {name: sorted(others & set(uses)) for name, others in uses.items()}
@@ -137,7 +139,7 @@ SHARED = {"Calibration", "Findings", "Levels", "Place", "Requirement", "Settings
 def test_a_class_name_stands_for_one_thing():
     owners = {}
     for path in files():
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef):
                 owners.setdefault(node.name, set()).add(str(path.relative_to(ROOT)))
     assert not {name: sorted(where) for name, where in owners.items() if len(where) > 1 and name not in SHARED}

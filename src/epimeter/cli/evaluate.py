@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.requirements import judge, parsed, verdicts, with_required, with_verdicts
 from epimeter.cli.settings import choices_of
 from epimeter.cli.standards import refuse_without_standard, standard_options
-from epimeter.cli.streaming import Streaming, passed, streaming_options, streams
+from epimeter.cli.streaming import FileEvaluation, Streaming, passed, streaming_options, streams
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log
 from epimeter.report.measurement import Report
@@ -151,16 +150,9 @@ def evaluate(
         from epimeter.cli.sliced import rendered as rendered_slices
 
         grouped = None if logs or len(by) > 1 else grouped_files([file, *more], choice, format, asked)
-        way: Any = crossed_rows if len(by) > 1 else passed if grouped is None else grouped_rows
-        measured = sliced_logs if logs else partial(way, format=format)
-        reports = measured(
-            grouped or [file, *more],
-            choice,
-            names=with_required(names, wanted),
-            asked=asked,
-            choices=choices,
-            certainty=certainty,
-        )
+        asked_of = (grouped or [file, *more], choice, format, with_required(names, wanted), asked, choices, certainty)
+        way = sliced_logs if logs else crossed_rows if len(by) > 1 else passed if grouped is None else grouped_rows
+        reports = way(FileEvaluation(*asked_of))
         write(rendered_slices(reports, form), output)
         judge(reports, wanted)
         return
@@ -188,34 +180,25 @@ def _refuse_for_detections(context: click.Context) -> None:
             raise click.UsageError(f"{option} does not apply to detections; leave it out")
 
 
-def sliced_logs(
-    files: list[str], choice: Choice, names: Any, asked: Streaming, choices: dict[str, Any], certainty: Certainty
-) -> Any:
+def sliced_logs(given: FileEvaluation) -> Any:
     """The reports of logs by a column of their answers: a subject, a model."""
     from epimeter.cli.sliced import chosen
     from epimeter.readers.logs import read_log, refuse_table_options
     from epimeter.report.slices import Reports
 
+    choice, asked = given.choice, given.asked
     if len(asked.by) > 1:
         raise click.UsageError(f"logs are sliced by one column; got --by {' --by '.join(asked.by)}")
     refuse_table_options(choice)
-    parts = read_log(files, options=choice.log).slices(asked.by[0])
+    parts = read_log(given.files, options=choice.log).slices(asked.by[0])
 
     def report(name: str) -> Report:
-        return measured_table(parts[name].table(choice.columns), names, choices, certainty)
+        return measured_table(parts[name].table(choice.columns), given.names, given.choices, given.certainty)
 
     return chosen(Reports(list(parts), report), asked.value)
 
 
-def crossed_rows(
-    files: list[str],
-    choice: Choice,
-    format: str | None,
-    names: Any,
-    asked: Streaming,
-    choices: dict[str, Any],
-    certainty: Certainty,
-) -> Any:
+def crossed_rows(given: FileEvaluation) -> Any:
     """The reports of rows in memory by several columns crossed; columns of many numbers are cut at their quartiles."""
     import numpy as np
 
@@ -225,16 +208,17 @@ def crossed_rows(
     from epimeter.report.slices import Reports
     from epimeter.report.slicing import slice_names
 
+    choice, asked = given.choice, given.asked
     if replace(asked, by=(), value=None).asked:
         raise click.UsageError(
             "columns are crossed in memory; --row-limit, --sample and --skip-damaged are for one --by"
         )
     named = replace(choice, columns={**choice.columns, "slice": ",".join(asked.by)})
-    table = joined([read(file, columns=named, format=format) for file in files])
+    table = joined([read(file, columns=named, format=given.format) for file in given.files])
     assert table.slices is not None
     label = slice_names(table.slices, asked.by)
 
     def report(name: str) -> Report:
-        return measured_table(table.take(label == name), names, choices, certainty)
+        return measured_table(table.take(label == name), given.names, given.choices, given.certainty)
 
     return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)

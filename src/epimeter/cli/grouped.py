@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from epimeter.cli.certainty import Certainty
-from epimeter.cli.streaming import LARGE, Streaming
+from epimeter.cli.streaming import LARGE, FileEvaluation, Streaming
 from epimeter.errors import EpimeterError
 from epimeter.readers.forecast import Choice
 from epimeter.report.measurement import Report
@@ -43,15 +42,7 @@ def grouped_files(files: list[str], choice: Choice, format: str | None, asked: S
     return None
 
 
-def grouped_rows(
-    files: list[str],
-    choice: Choice,
-    format: str | None,
-    names: Any,
-    asked: Streaming,
-    choices: dict[str, Any],
-    certainty: Certainty,
-) -> Any:
+def grouped_rows(given: FileEvaluation) -> Any:
     """The report of rows that belong to groups, or the reports by a column: in memory, since intervals count groups."""
     import numpy as np
 
@@ -61,16 +52,17 @@ def grouped_rows(
     from epimeter.readers.assembly import joined
     from epimeter.report.slices import Reports
 
+    choice, asked = given.choice, given.asked
     named = replace(choice, columns={**choice.columns, "slice": ",".join(asked.by)}) if asked.by else choice
-    table = joined([read(path, columns=named, format=format) for path in files])
-    if len(files) > 1:
-        table = replace(table, source=f"{len(files)} files")
+    table = joined([read(path, columns=named, format=given.format) for path in given.files])
+    if len(given.files) > 1:
+        table = replace(table, source=f"{len(given.files)} files")
     if not asked.by:
-        return chosen(measured_table(table, names, choices, certainty), asked.value)
+        return chosen(measured_table(table, given.names, given.choices, given.certainty), asked.value)
     assert table.slices is not None
     label = np.array(["(none)" if word is None else str(word) for word in table.slices[:, 0]])
 
     def report(name: str) -> Report:
-        return measured_table(table.take(label == name), names, choices, certainty)
+        return measured_table(table.take(label == name), given.names, given.choices, given.certainty)
 
     return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)

@@ -37,6 +37,19 @@ class Streaming:
         return self != Streaming()
 
 
+@dataclass(frozen=True)
+class FileEvaluation:
+    """What is to be measured of some files, and how, as the options say it."""
+
+    files: list[str]
+    choice: Choice
+    format: str | None
+    names: Any
+    asked: Streaming
+    choices: dict[str, Any]
+    certainty: Certainty
+
+
 def streaming_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a pass over many or large files."""
     options = [
@@ -69,15 +82,7 @@ def streams(files: list[str], asked: Streaming) -> bool:
     return files[0] != "-" and os.path.isfile(files[0]) and os.path.getsize(files[0]) >= LARGE
 
 
-def passed(
-    files: list[str],
-    choice: Choice,
-    format: str | None,
-    names: Any,
-    asked: Streaming,
-    choices: dict[str, Any],
-    certainty: Certainty,
-) -> Any:
+def passed(given: FileEvaluation) -> Any:
     """The reports of one pass, by slice; the whole under None when nothing is sliced."""
     from epimeter.cli.sliced import chosen
     from epimeter.passes.plan import ROW_LIMIT
@@ -85,6 +90,7 @@ def passed(
     from epimeter.report.measurement import Report
     from epimeter.report.scan import summarised
 
+    choice, asked = given.choice, given.asked
     bars: list[Progress] = []
 
     def progress(total: int | None) -> Progress:
@@ -93,25 +99,25 @@ def passed(
 
     try:
         ledger = summarised(
-            files if len(files) > 1 else files[0],
-            names,
+            given.files if len(given.files) > 1 else given.files[0],
+            given.names,
             by=asked.by[0] if asked.by else None,
             columns=choice.columns,
             kind=choice.kind,
             positive=choice.positive,
             classes=choice.classes,
             logits=choice.logits,
-            format=format,
+            format=given.format,
             row_limit=ROW_LIMIT if asked.row_limit is None else asked.row_limit,
             sample=asked.sample,
             skip_damaged=asked.skip_damaged,
             progress=progress,
-            **choices,
+            **given.choices,
         )
     finally:
         for bar in bars:
             bar.close()
-    found = reports(ledger, **certainty.of_pass())
+    found = reports(ledger, **given.certainty.of_pass())
     if isinstance(found, Report):
         refuse_one_class(found, ledger.slices[None].class_counts)
     return chosen(found, asked.value)
