@@ -7,17 +7,17 @@ import re
 
 NOUN = (
     r"(?<![a-z])(?:confiden(?:ce|ces)|certainty|credence|sureness)|konfidenz|zuversicht|confiance|confianza|confiança|fiducia|"
-    r"уверенность|置信度|信心|確信度|확신도|신뢰도"
+    r"sicherheit|уверенность|置信度|自信度|信心|確信度|확신도|신뢰도"
 )
 CHANCE = r"probability|likelihood|chances?|wahrscheinlichkeit|probabilité|probabilidad"
-ADJECTIVE = r"confident|sure|certain|positive|convinced|likely"
+ADJECTIVE = r"confident|sure|certain|positive|convinced|likely|confiante?|sicher|segur[oa]|sicur[oa]|sûre?|zeker"
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
 PERCENT = r"(?:%|percent\b|per\s+cent\b|pct\b|prozent\b|percentage\s+points?\b)"
 RANGE = rf"{NUMBER}\s*{PERCENT}?\s*(?:-|to|and|bis|…|\.\.\.?)\s*{NUMBER}\s*{PERCENT}?"
 
 STEMS = (
     "confid", "confian", "certain", "credence", "sure", "konfidenz", "zuversicht", "fiducia", "probab", "likel", "chance",
-    "wahrscheinlich", "positive", "convinced",
+    "wahrscheinlich", "positive", "convinced", "sicher", "segur", "sicur", "zeker",
 )  # fmt: skip
 """Letters that a word for confidence has: looked for one by one, which is much faster than a pattern of all."""
 CHANCE_OF = re.compile(r"p\s*\(")
@@ -29,7 +29,7 @@ LABEL = re.compile(
     re.I,
 )
 KIND = re.compile(
-    r"[\s_-]*(?P<kind>score|level|rating|estimate|value|percentage|percent|pct|probability|number|grade|out\s+of\s+\d+)s?(?![a-z])",
+    r"[\s_-]*(?P<kind>score|level|rating|estimate|assessment|judge?ment|figure|value|percentage|percent|pct|in\s+(?:%|percent)|probability|number|grade|out\s+of\s+\d+)s?(?![a-z])",
     re.I,
 )
 OTHER = re.compile(
@@ -47,19 +47,19 @@ BEFORE = re.compile(
 """What stands before a word for confidence that is not the answerer's own."""
 REPORTED = re.compile(
     r"\b(?:he|she|they|paper|study|authors?|researchers?|scientists?|doctors?|experts?|polls?|people|who|bob|alice|professor|teacher|"
-    r"student|critics?|analysts?|survey|article|said|says|claim(?:s|ed)?|report(?:s|ed)?|according|defendant|witness|models?|classifier|detector|"
-    r"system|forecasters?|company|court|user|you)\b",
+    r"student|critics?|analysts?|survey|article|said|says|claim(?:s|ed)?|(?<!self-)report(?:s|ed)?|according|defendant|witness|models?|classifier|detector|"
+    r"system|forecasters?|company|court|user|you|interval|sensor|network|algorithm|detects?|detected|predicts|outputs?)\b",
     re.I,
 )
 CONDITION = re.compile(
     r"\b(?:if|unless|whenever|when|until|once|suppose|assuming|should\s+(?:my|the)|in\s+case|in\s+order|were|wenn|falls|si|"
-    r"^\W*to\s+be|must\s+be|need(?:s|ed)?\s+to\s+be|have\s+to\s+be|has\s+to\s+be|required?s?|only\s+answer|format|example|e\.g|for\s+instance|such\s+as|"
+    r"^\W*to\s+be(?!\s+(?:honest|fair|clear|frank|precise|exact|sure))|must\s+be|need(?:s|ed)?\s+to\s+be|have\s+to\s+be|has\s+to\s+be|required?s?|only\s+answer|format|example|e\.g|for\s+instance|such\s+as|"
     r"please|provide|give\s+(?:your|a)|state\s+your|report\s+your|instructions?|asked|prompt|would\s+need)\b",
     re.I,
 )
 """A clause that speaks of a condition or repeats an instruction states nothing."""
 NEGATION = re.compile(
-    r"\b(?:not|never|isn't|can't|cannot|aren't|wasn't|don't|hardly|without\s+being|no\s+longer|nobody|neither|nicht)\b|n't\b",
+    r"\b(?:not|never|isn't|can't|cannot|aren't|wasn't|don't|hardly|without\s+being|no\s+longer|impossible|unable|hard\s+to|difficult\s+to|nobody|neither|nicht|no\s+estoy|ne\s+suis\s+pas)\b|n't\b",
     re.I,
 )
 EARLIER = re.compile(
@@ -76,14 +76,15 @@ BOUND = re.compile(
 FILLER = (
     r"(?:\b(?:about|around|approximately|approx|roughly|circa|ca|nearly|almost|close\s+to|maybe|probably|perhaps|say|now|currently|"
     r"only|just|a|an|very\s+high|high|moderate|medium|low|fairly\s+high|still|overall|also|i'd\s+say|i\s+would\s+say|hmm|"
-    r"rated?\s+(?:at|as)|estimated\s+(?:at|to\s+be)|exactly|precisely|ungefähr|etwa|environ|unos)\b\.?|[~≈∼])"
+    r"rated?\s+(?:at|as)|estimated\s+(?:at|to\s+be)|exactly|precisely|ungefähr|etwa|environ|unos|somewhere)\b\.?|[~≈∼]|[\u2600-\u27bf\U0001f300-\U0001faff]+)"
 )
 AFTER_LABEL = re.compile(rf"\s*(?:{FILLER}[\s,;:(-]*)*(?:-\s+)?[\[(\"'{{}}]?\s*", re.I)
 SEPARATOR = re.compile(
-    r"\s*(?:[:=|≈~]+>?|→|->|=>|—|–|-(?=\s)|\bis\b|\bof\b|\bat\b|\bas\b|\bto\s+be\b|\bbeing\b|\bsits?\s+at\b|\bstands?\s+at\b)",
+    r"\s*(?:[:=|≈~?]+>?|→|->|=>|—|–|-(?=\s)|\bis\b|\bof\b|\bat\b|\bas\b|\bto\s+be\b|\bbeing\b|\bsits?\s+at\b|\bstands?\s+at\b|"
+    r"\ban?\b(?=\s+\d)|\bdel?\b(?=\s+\d)|\bvon\b(?=\s+\d))",
     re.I,
 )
-STRONG = re.compile(r"[:=|→]|->|=>")
+STRONG = re.compile(r"[:=|→?]|->|=>")
 SCALE = re.compile(
     rf"(?:between|from|range|scale|out\s+of|in|of|0|1|\[|\()?[^\d\n]{{0,24}}?(?P<low>[01])(?:[.,]0+)?\s*{PERCENT}?\s*(?:-|to|and|,|…|\.\.\.?|bis|/)\s*"
     rf"(?P<high>100|10|5|7|4|3|1)(?:[.,]0+)?(?!\d)\s*(?P<percent>{PERCENT})?",
@@ -104,7 +105,7 @@ SENTENCE = re.compile(r"[\n!?]|\.(?=\s|$)")
 ABOUT = re.compile(
     r"\s*(?:\([^()\n]{0,60}\)|\[[^\[\]\n]{0,60}\]|in|for|about|that|of|on|regarding|being|my|the|this|its?|correct(?:ness)?|right|true|"
     r"answers?|responses?|final|choice|options?|guess|solution|above|here|given|overall|final|provided|me|i'm|i\s+am|is|was|are|to\s+be|"
-    r"accura(?:te|cy)|i\s+have|question|prediction|claim|statement|which|selected|chosen|best|[a-j]|#?\d{1,2}|\"|'|\*|:)(?![\w%.]*\d?%)",
+    r"accura(?:te|cy)|i\s+have|question|prediction|claim|statement|which|selected|chosen|best|[a-j]|#?\d{1,2}|(?<=\s)\"[^\":\n]{1,60}\"|(?<=\s)'[^':\n]{1,60}'|\"|'|\*|:)(?![\w%.]*\d?%)",
     re.I,
 )
 RIGHT = re.compile(r"\b(?:correct(?:ness)?|right|true|answer|guess|response|choice)\b", re.I)
@@ -115,16 +116,40 @@ THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.S | 
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.I)
 MARKS = ("*", "_", "`", "\\", "$", "#", ">")
 """Characters of which markup has at least one: most texts have none, and a pattern would try every place of them."""
-COMMAND = re.compile(r"\\(?:(?:text|boxed|mathrm|textbf|mathbf)\s*\{|(?=%))")
+COMMAND = re.compile(r"\\(?:(?:text|boxed|mathrm|textbf|mathbf)\s*\{|[()\[\],;!]|(?:approx|sim)\b|(?=%))")
+UNDERLINE = re.compile(r"(?<!\w)_(?=\S)|(?<=\S)_(?!\w)")
+"""The mark of emphasis, not the joint of a name."""
 LINE_MARK = re.compile(r"^(?:#{1,6}\s*|[^\S\n]*>\s)", re.M)
 TAG = re.compile(rf"<\s*(?P<word>(?:{NOUN}|{CHANCE})[a-z_ -]*)>\s*", re.I)
 DIRECT = re.compile(rf"[\]\s]\s*(?=(?:{NUMBER}\s*(?:{PERCENT}|/))|0?[.,]\d|1[.,]0|{NUMBER}[ \t]*(?:$|\n))")
 STATISTICS = re.compile(r"^[^.;(\n]{0,60}\b(?:intervals?|hypothes[ei]s|significan(?:t|ce)|sample\s+size)\b", re.I)
-FIRST_PERSON = re.compile(r"\b(?:i|i'm|im|i'd|i've|i'll|my|me|we|we're|our)\b", re.I)
+OF_A_STUDY = re.compile(
+    r"[^.;\n]{0,60}?(?:\bp\s*[<=>≤]\s*0?\.\d|\b(?:was|were|is|are)\s+(?:used|chosen|assumed|standard|typical|conventional|common)\b|"
+    r"\b(?:in|of|by)\s+the\s+(?:study|survey|poll|trial|sample|population)\b|\bmargin\s+of\s+error\b|\bthat\s+the\s+(?:true\s+)?"
+    r"(?:mean|parameter|population)\b|\b(?:population|true)\s+(?:mean|proportion|parameter|value)\b|\b(?:lies|falls|is)\s+between\s+\d)",
+    re.I,
+)
+"""What follows a confidence that belongs to a statistical test."""
+MYSELF = re.compile(r"\b(?:i|i'm|im|i'd|i've|i'll|my|me|ich|mir|je|estoy|sono)\b", re.I)
+"""The answerer alone: «we are 95% confident» is how statisticians speak of intervals."""
+QUOTED_EXAMPLE = re.compile(r"\b(?:e\.g\.?|i\.e\.?|eg),?\s*[\"'`]?$", re.I)
+OPTION_AFTER = re.compile(
+    r"\s*(?:that\s+)?(?:(?:the\s+)?(?:correct\s+|right\s+)?(?:answer|option|choice)\s+is|it'?s|it\s+is|in|of|about|on|for)\s+"
+    r"(?:option\s+|answer\s+)?[(\"']?(?P<option>[a-j])[)\"']?(?=\s*(?:[.,;:)\n]|and\b|but\b|or\b|vs\b|$))",
+    re.I,
+)
+"""The option that a statement before is about."""
+LISTED = re.compile(
+    r"(?:^|\n)[\s\-*(]*(?:option\s+|answer\s+|choice\s+)?\(?(?P<option>[a-j])\)?\s*[:.)=-]\s*[(\[]?\s*$", re.I
+)
+"""The option at the beginning of a line of a list of options, each with its confidence."""
+UNDER_HEADS = re.compile(r"[ \t]*\|?[ \t]*:?-[-:| \t]*")
+"""The line under the heads of a table."""
+FIRST_PERSON = re.compile(r"\b(?:i|i'm|im|i'd|i've|i'll|my|me|we|we're|our|ich|mir|je|estoy|sono)\b", re.I)
 
 VALUE_BEFORE = re.compile(
     rf"(?P<bound>(?:over|above|at\s+least|more\s+than|less\s+than|below|under|at\s+most|up\s+to|>=?|<=?|≥|≤)\s*)?"
-    rf"(?P<first>{NUMBER}\s*{PERCENT}?\s*(?:-|to)\s*)?(?P<number>{NUMBER})\s*(?P<unit>{PERCENT}|/\s*(?P<over>\d+)|out\s+of\s+(?P<of>\d+))?\+?\s*[-\s]?"
+    rf"(?P<first>between\s+{NUMBER}\s*{PERCENT}?\s*(?:-|to|and)\s*|{NUMBER}\s*{PERCENT}?\s*(?:-|to|or)\s*)?(?P<number>{NUMBER})\s*(?P<unit>{PERCENT}|/\s*(?P<over>\d+)|out\s+of\s+(?P<of>\d+))?\+?\s*[-\s]?"
     r"(?:level\s+of\s+)?(?:subjective\s+)?$",
     re.I,
 )

@@ -84,7 +84,8 @@ def quantity(
     if found["sign"]:
         return BEYOND
     unit = UNIT.match(text, found.end())
-    rest = text[unit.end() if unit else found.end() :]
+    ended = unit.end() if unit else found.end()
+    rest = text[ended : ended + 80]
     if re.match(r"\+(?!/)", rest) or re.match(
         r"\s*(?:or\s+(?:more|less|higher|so\s+higher|above|lower)|at\s+(?:least|most)|or\s+\d)", rest
     ):

@@ -36,14 +36,19 @@ from epimeter.readers.logs.phrases import (
     KIND,
     LABEL,
     LINE_MARK,
+    LISTED,
     MARKS,
+    MYSELF,
     NEGATION,
     NUMBER,
+    OF_A_STUDY,
     OPEN_THOUGHT,
     OPTION,
+    OPTION_AFTER,
     OTHER,
     PERCENT,
     PLAINLY,
+    QUOTED_EXAMPLE,
     REPORTED,
     RIGHT,
     SENTENCE,
@@ -53,6 +58,8 @@ from epimeter.readers.logs.phrases import (
     STRONG,
     TAG,
     THOUGHT,
+    UNDER_HEADS,
+    UNDERLINE,
     VALUE_BEFORE,
 )
 from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity, scale_of, scaled
@@ -104,6 +111,8 @@ def stated(
         plainly = PLAINLY.search(text, max(0, len(text) - 60))
         if plainly is not None and (first if text is low else _first_stem(text)) >= plainly.start():
             return PERCENTS[int(plainly["number"])]  # nothing else in the text could be meant
+    if "|" in text:
+        text = _unfolded(text)
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
     strong = [mention for mention in mentions if not mention.weak] or mentions
     if not strong:
@@ -143,9 +152,36 @@ def _plain(text: str, low: str | None = None) -> str:
     for mark in ("__", "*", "`", "$"):
         if mark in text:
             text = text.replace(mark, "")
+    if "_" in text:
+        text = UNDERLINE.sub("", text)
     if "#" in text or ">" in text:
         text = LINE_MARK.sub("", text)
     return text.lower()
+
+
+def _unfolded(text: str) -> str:
+    """The text with tables that have a column of confidences as lines that say them, each with the option of its row."""
+    lines, made = text.split("\n"), list[str]()
+    place = 0
+    while place < len(lines):
+        heads = _cells(lines[place]) if place + 1 < len(lines) and UNDER_HEADS.fullmatch(lines[place + 1]) else []
+        column = next((i for i, head in enumerate(heads) if LABEL.match(head)), None)
+        if column is None:
+            made.append(lines[place])
+            place += 1
+            continue
+        place += 2
+        while place < len(lines) and "|" in lines[place]:
+            cells = _cells(lines[place])
+            place += 1
+            if len(cells) > column:
+                about = f" in {cells[0]}" if column and re.fullmatch(r"[a-j]", cells[0]) else ""
+                made.append(f"{heads[column]}{about}: {cells[column]}")
+    return "\n".join(made)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")] if "|" in row else []
 
 
 def _first_stem(text: str) -> int:
@@ -201,8 +237,8 @@ def _clause(text: str, place: int, end: int) -> tuple[str, str]:
     start = 0
     for cut in CLAUSE.finditer(text, max(0, place - 300), place):
         start = cut.end()
-    after = CLAUSE.search(text, end)
-    return text[max(start, place - 300) : place], text[end : after.start() if after else len(text)][:200]
+    after = CLAUSE.search(text, end, end + 200)
+    return text[max(start, place - 300) : place], text[end : after.start() if after else end + 200]
 
 
 def _excluded(before: str, after: str) -> bool:
@@ -218,6 +254,8 @@ def _labelled(
     before, _ = _clause(text, label.start(), label.end())
     if OTHER.match(text, label.end()) or BEFORE.search(before):
         return None
+    if QUOTED_EXAMPLE.search(text[max(0, label.start() - 8) : label.start()]):
+        return None
     place, percent, high = label.end(), False, scale
     sentence = text[
         max(
@@ -230,7 +268,7 @@ def _labelled(
     kind = KIND.match(text, place)
     if kind:
         place = kind.end()
-        percent = kind["kind"].startswith(("percent", "pct"))
+        percent = kind["kind"].startswith(("percent", "pct", "in"))
         out_of = re.search(r"\d+", kind["kind"])
         if out_of:
             high = float(out_of[0])
@@ -238,8 +276,8 @@ def _labelled(
             return None
     start, qualifier_start = place, place
     strong: re.Match[str] | None = None
-    line_end = text.find("\n", place)
-    line_end = len(text) if line_end < 0 else line_end
+    line_end = text.find("\n", place, place + 400)
+    line_end = min(len(text), place + 400) if line_end < 0 else line_end
     while True:  # what the confidence is about, up to the separator
         found = SEPARATOR.match(text, place)
         if found and STRONG.search(found[0]):
@@ -262,11 +300,12 @@ def _labelled(
     own = scale_of(qualifier)
     if own is not None:
         high = own
-    option = OPTION.search(qualifier)
+    option = OPTION.search(qualifier) or _listed(text, label.start())
     name = option["option"] if option else None
     if strong is None:
-        heading = re.compile(r"[\"']?\s*\n\s*").match(text, place)
-        direct = heading.end() if heading and text[: label.start()].rpartition("\n")[2].strip("\"' -#") == "" else None
+        heading = re.compile(r"[\"']?\s*\n\s*(?:[-=]{2,}\s*\n\s*)?").match(text, place)
+        begun = text[max(0, label.start() - 60) : label.start()].rpartition("\n")[2]
+        direct = heading.end() if heading and begun.strip("\"' -#") == "" else None
         inside = re.compile(rf"\s*[(\[]\s*(?={NUMBER})").match(text, start)
         if direct is None and inside is None and not DIRECT.match(text, place):
             return None
@@ -282,11 +321,19 @@ def _labelled(
     if label["lead"]:
         pair = re.compile(r"\s*[(\[]?[^,\n]{1,80}?[)\]]?\s*,\s*").match(text, place)
         place = pair.end() if pair else place
-    if STATISTICS.match(text[place:line_end]):
+    ahead = text[place : min(line_end, place + 120)]
+    if STATISTICS.match(ahead):
         return None
     weak = bool(EARLIER.search(before)) or bool(re.search(r"\bwas\b", qualifier))
+    if OF_A_STUDY.match(ahead) and not MYSELF.search(before):
+        return None
     reading = quantity(text, place, high, percent, words)
     return None if reading is None else _Mention(label.start(), reading, weak, name)
+
+
+def _listed(text: str, place: int) -> re.Match[str] | None:
+    """The option at the beginning of the line that goes up to a place and holds nothing else."""
+    return LISTED.search(text[max(0, place - 24) : place])
 
 
 def _number_after(text: str, place: int, label: re.Match[str]) -> bool | None:
@@ -300,6 +347,10 @@ def _is_about_the_answer(before: str, qualifier: str, separated: bool) -> bool:
     """Whether a chance is the chance of being right: any other may be part of the answer."""
     if re.match(r"\s*(?:of|that|for)\b", qualifier) or qualifier.strip(" _-:\"'"):
         return bool(RIGHT.search(qualifier))
+    if FIRST_PERSON.search(before) and re.search(r"\b(?:answer|it|this)\s+is\b.{1,60}\bwith\s+(?:an?\s+)?$", before):
+        return True
+    if re.search(r"[{,]\s*[\"']$", before):
+        return separated  # a key of an object
     return separated and before.strip(" \t-*#|>\"'{,1234567890.)") in (
         "",
         "my",
@@ -326,7 +377,9 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
         return first
     before, _ = _clause(text, label.start(), label.end())
     if re.search(r"\bhow\s+$", before):
-        asked = re.compile(rf"[^?:\n]{{0,40}}[?:]\s*(?:{FILLER}\s+)*(?={NUMBER})").match(text, label.end())
+        asked = re.compile(rf"[^?:\n]{{0,40}}[?:]\s*(?:a(?:nswer)?:\s*)?(?:{FILLER}\s+)*(?={NUMBER})").match(
+            text, label.end()
+        )
         if asked:
             reading = quantity(text, asked.end(), None, False, None)
             return None if reading is None else _Mention(label.start(), reading)
@@ -336,9 +389,9 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
     if REPORTED.search(before) and not FIRST_PERSON.search(before):
         return None
     direct = re.compile(
-        rf"\s*(?:[:=(\[,]|\bat\b|\bto\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
+        rf"\s*(?:[:=(\[,]|\bat\b|\bto\b|\bà|\bzu\b|\bal\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
     ).match(text, label.end())
-    if direct is None and re.match(r"\s*[:=(\[]\s*0?[.,]\d", text[label.end() :]):
+    if direct is None and re.match(r"\s*[:=(\[]\s*0?[.,]\d", text[label.end() : label.end() + 40]):
         direct = re.compile(r"\s*[:=(\[]\s*").match(text, label.end())
     if direct is None:
         return None
@@ -371,6 +424,10 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
         r"\s*(?:to\s+be\s+|that\s+(?:my|the|this)\s+\S+\s+is\s+)?(?:correct|right|true)\b", rest
     ):
         return None
+    if not MYSELF.search(before) and (
+        OF_A_STUDY.match(rest) or (label["adjective"] and re.match(r"\s+to\s+(?!be\s+(?:right|correct|true))\w", rest))
+    ):
+        return None
     if label["adjective"] in ("certain", "positive") and re.match(
         r"\s*(?:patients?|cases?|tests?|results?|charges?|types?|people|integers?|numbers?|values?)\b", rest
     ):
@@ -382,11 +439,13 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     ):
         return None
     weak = bool(EARLIER.search(before))
+    option = OPTION_AFTER.match(rest) or _listed(text, place)
+    name = option["option"] if option else None
     if found["bound"] or found["first"]:
-        return _Mention(label.start(), AMBIGUOUS, weak)
+        return _Mention(label.start(), AMBIGUOUS, weak, name)
     over = found["over"] or found["of"]
     high = float(over) if over is not None else 1.0 if found["unit"] is None else 100.0
-    return _Mention(label.start(), scaled(found["number"], high), weak)
+    return _Mention(label.start(), scaled(found["number"], high), weak, name)
 
 
 def _negated(before: str) -> bool:
