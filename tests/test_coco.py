@@ -8,6 +8,7 @@ import pytest
 from epimeter import metrics
 from epimeter.errors import InputError, ReadError
 from epimeter.readers.coco import Detections, read_coco
+from epimeter.report.detections import evaluate_detections
 
 TRUTH = {
     "info": {"year": 2024},
@@ -190,3 +191,24 @@ def test_a_key_that_stands_twice_is_refused(files, twice):
     text = f'[{{"image_id": 7, "category_id": 3, "bbox": [10, 10, 20, 20], {twice}}}]'
     with pytest.raises(ReadError, match="has 'score' twice"):
         read_coco(*files(results=text))
+
+
+def test_a_detector_is_judged_by_tests_that_count_images(tmp_path):
+    rng = np.random.default_rng(8)
+    objects, found = [], []
+    for image in range(1, 41):
+        for corner in (10, 200, 400):
+            box = [corner, corner, 50, 50]
+            objects.append(
+                {"id": len(objects) + 1, "image_id": image, "category_id": 1, "bbox": box, "area": 2500, "iscrowd": 0}
+            )
+            shift = 0 if rng.random() < 0.5 else 120
+            found.append({"image_id": image, "category_id": 1, "bbox": [corner + shift, corner, 50, 50], "score": 0.9})
+    images = [{"id": image, "width": 640, "height": 640} for image in range(1, 41)]
+    truth = {"images": images, "annotations": objects, "categories": [{"id": 1, "name": "thing"}]}
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    report = evaluate_detections(str(tmp_path / "truth.json"), str(tmp_path / "found.json"), metrics="detection_ace")
+    assert report.verdict.refuted and "N = 120 in 40 groups" in report.verdict.sentences[0]
+    assert report.verdict.bias_low > 0.2 and "over-confident by" in report.verdict.sentences[1]
+    assert "epimeter draw" in report.verdict.sentences[-1] and "recalibrate" not in report.verdict.sentences[-1]

@@ -89,10 +89,9 @@ def histogram(curve: HistogramCurve, *, ax: Any = None, title: str = "Confidence
         What stands above.
     """
     gap = 100 * (curve.mean_confidence - curve.base_rate)
-    verdict = "no gap" if abs(gap) < 0.005 else f"{'over' if gap > 0 else 'under'}-confident by {abs(gap):.2f} points"
     notes = [
         f"{rows_text(curve)}; said {100 * curve.mean_confidence:.2f} % on average, came true "
-        f"{100 * curve.base_rate:.2f} %: {verdict}; eo_ratio = {number(curve.value)}",
+        f"{100 * curve.base_rate:.2f} %, a difference of {gap:+.2f} points; eo_ratio = {number(curve.value)}",
         curve.convention,
     ]
     made, axes = stage(ax, title, notes, summed(curve), height=3.6)
@@ -101,7 +100,7 @@ def histogram(curve: HistogramCurve, *, ax: Any = None, title: str = "Confidence
     axes.bar(left, curve.came, width, color=BLUE, label="came true", **look)
     axes.bar(left, curve.failed, width, bottom=curve.came, color=ORANGE, hatch="////", label="did not", **look)
     both = curve.came + curve.failed
-    axes.axvline(curve.mean_confidence, color=INK, linewidth=1.4, label="mean confidence")
+    axes.axvline(curve.mean_confidence, color=INK, linewidth=1.4, label="mean stated")
     axes.axvline(curve.base_rate, color=INK, linewidth=1.4, linestyle=(0, (3, 2)), label="share that came true")
     axes.set(xlim=(-0.02, 1.02), ylim=(0, 1.2 * (float(both.max()) or 1.0)))
     if len(both) <= 24:

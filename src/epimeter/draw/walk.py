@@ -129,7 +129,7 @@ def cumulative(curve: CumulativeCurve, *, ax: Any = None, title: str = "Cumulati
     notes = [
         f"{rows_text(curve)}; ecce_mad = {number(curve.value)}{_sigmas(curve)}, {p_text(curve.p_value)}: "
         f"{curve.convention}",
-        "a falling line is over-confidence, a rising one under-confidence, as large as its slope",
+        "where the line falls too much was stated, where it rises too little, by as much as its slope",
     ]
     made, axes = stage(ax, title, notes, summed(curve), height=4.5, left=LEFT + 0.1, above=0.65)
     fraction, difference = np.append(0.0, curve.fraction), np.append(0.0, curve.difference)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import epimeter
@@ -12,10 +13,12 @@ from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.intervals import interval_for
 from epimeter.readers.coco import Detections, read_coco
 from epimeter.report.certainty import Intervals, Wanted
+from epimeter.report.evaluation import report_on
 from epimeter.report.measurement import NO_SPREAD, Measurement, Report
+from epimeter.report.verdict import Verdict
 from epimeter.results import Interval, Result, bin_table
 from epimeter.summaries import Bins
-from epimeter.views import view
+from epimeter.views import View, view
 
 SEVEN = ("truth_image", "truth_class", "truth_box", "image", "label", "box", "score")
 
@@ -59,7 +62,7 @@ def evaluate_detections(
     matched = find("match_detections")(*found.columns, **_own(find("match_detections"), choices))
     if len(matched.kept) == 0:
         raise InputError("no detection is left to measure; lower score_threshold", field="score_threshold")
-    event = view(matched.correct, found.score[matched.kept], kind="answer")
+    event = view(matched.correct, found.score[matched.kept], kind="answer", groups=found.image[matched.kept])
     table = bin_table(Bins(10).of(event))
     assert table is not None
     threshold = _own(find("match_detections"), choices).get("iou_threshold", 0.5)
@@ -75,11 +78,24 @@ def evaluate_detections(
         base_rate=float(event.true.mean()),
         mean_confidence=float(event.prob.mean()),
         measurements=made,
+        verdict=_verdict(event, intervals, truth, results),
         cautions=tuple(cautions),
         bins=table,
         source={"name": results, "columns": {"truth": truth}, "notes": [matching]},
         version=epimeter.__version__,
     )
+
+
+def _verdict(event: View, intervals: Intervals | None, truth: str, results: str) -> Verdict | None:
+    """The verdict on scores beside right and wrong; detections of one image are one piece of evidence."""
+    way: Intervals | None = None if intervals is None else "asymptotic"
+    found = report_on(event, metrics=("ece", "corp"), intervals=way).verdict
+    if found is None or not found.refuted:
+        return found
+    look = f"epimeter draw {results} --truth {truth} --curve detections -o places.png"
+    last, _, command = found.sentences[-1].partition(": epimeter ")
+    sentences = (*found.sentences[:-1], f"{last}; to see where on the image: {look}") if command else found.sentences
+    return replace(found, sentences=sentences)
 
 
 def _named(metrics: str | Iterable[str] | None) -> list[Metric[Any]]:

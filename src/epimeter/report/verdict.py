@@ -110,7 +110,10 @@ def verdict(
     ece = lines.get("ece")
     hidden = None if ece is None or ece.interval is None else ece.interval.high
     recoverable = _recoverable(lines, totals, size)
-    sentences = [_tested(refuted, test, p_value, n_rows, groups, hidden), _direction(kind, bias, low, high)]
+    direction = _direction(kind, bias, low, high)
+    if refuted is False and not low <= 0 <= high:  # the interval of the mean is another test, and more sensitive to it
+        direction = direction.removesuffix(".") + ", though the test above does not refute calibration as a whole."
+    sentences = [_tested(refuted, test, p_value, n_rows, groups, hidden), direction]
     if refuted:
         sentences.append(_place(kind, totals, size))
     sentences += _cost(refuted, recoverable, "corp" in lines)
