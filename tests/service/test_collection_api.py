@@ -320,9 +320,8 @@ def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(
                             return
 
             thread = threading.Thread(target=feed)
-            before = len(acknowledged)
             thread.start()
-            until(lambda before=before: len(acknowledged) > before)
+            until(lambda turn=turn: any(what == "outcomes" and t == turn for what, t, _ in acknowledged), seconds=120)
             time.sleep(float(rng.uniform(0, 0.4)))
             service.kill()
             stop.set()
