@@ -216,7 +216,8 @@ def test_truth_that_means_something_else_is_refused_in_either_order(collection, 
         ({"id": ["1"], "score": [0.5]}, "predictions need a column confidence"),
         ({"id": ["1"], "confidence": [55.0]}, "Percent. Divide by 100"),
         ({"id": ["1"], "confidence": [float("nan")]}, "confidences must lie in"),
-        ({"id": ["1"], "confidence": [0.5], "time": ["yesterday"]}, "time must hold times such as"),
+        ({"id": ["1"], "confidence": [0.5], "time": ["yesterday"]}, "row 0 has 'yesterday'"),
+        ({"id": ["1", "2"], "confidence": [0.5, None]}, "1 of 2 have none, the first is row 1"),
         ({"id": ["1"], "confidence": [0.5], "p_a": [1.0]}, "not two of them"),
         ({"id": ["1"], "confidence": [0.5], "probability": [0.5]}, "not two of them"),
         ({"id": ["1"], "p_a": [0.5], "p_b": [0.2]}, "must sum to 1"),
@@ -229,11 +230,10 @@ def test_bad_predictions_are_refused_in_one_sentence(table, sentence):
 
 
 def test_a_slice_column_of_ids_is_refused_with_the_number_and_nothing_is_kept(tmp_path):
-    table = pa.table(
-        {"id": [str(k) for k in range(2000)], "confidence": [0.5] * 2000, "user": [str(k) for k in range(2000)]}
-    )
+    n = 60_000  # more than are read at a time
+    table = pa.table({"id": [str(k) for k in range(n)], "confidence": [0.5] * n, "user": [str(k) for k in range(n)]})
     pq.write_table(table, tmp_path / "p.parquet")
-    with pytest.raises(InputError, match="'user' has 2,000"):
+    with pytest.raises(InputError, match="'user' has 60,000"):
         collect(tmp_path / "c", [str(tmp_path / "p.parquet")], system="s")
     assert not histories(tmp_path / "c")[0].windows
 

@@ -9,13 +9,14 @@ Outcomes: `id`; `correct`, or `truth`, the label; `time`; `source`.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from epimeter.errors import InputError
+from epimeter.monitor.intake import MOST_SLICES
 
 TIMES = ("time", "timestamp")
 TRUTHS = ("truth", "label", "outcome", "y_true", "target")
@@ -65,17 +66,12 @@ def predictions(table: Any) -> Predictions:
             field="confidence",
         )
     if "confidence" in names:
-        confidence, answers, used, kind = (
-            _numbers(table, "confidence"),
-            _texts(table, answer_name),
-            {"confidence"},
-            "answer",
-        )
+        confidence, answers, kind = _numbers(table, "confidence"), _texts(table, answer_name), "answer"
     elif event is not None:
         # The answer is that of the forecast: outcome 1 with this probability.
-        confidence, answers, used, kind = _numbers(table, event), [None] * len(ids), {event}, "event"
+        confidence, answers, kind = _numbers(table, event), [None] * len(ids), "event"
     elif several:
-        confidence, answers, used = _top(table, family)
+        confidence, answers = _top(table, family)
         kind = "classes"
     else:
         raise InputError(
@@ -84,8 +80,15 @@ def predictions(table: Any) -> Predictions:
         )
     _refuse_scale(confidence)
     time_name = _one(names, TIMES, "the time")
-    slicing = sorted(set(names) - used - {"id", answer_name, time_name})
-    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), _slices(table, slicing), kind)
+    slices = _slices(table, slice_columns(names))
+    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), slices, kind)
+
+
+def slice_columns(names: Sequence[str]) -> list[str]:
+    """The columns of predictions that slice: those without a meaning of their own."""
+    event = _event(names)
+    said = {"confidence"} if "confidence" in names else {event} if event else {"probabilities", *_family(names)}
+    return sorted(set(names) - said - {"id", _one(names, ANSWERS, "the prediction"), _one(names, TIMES, "the time")})
 
 
 def outcomes(table: Any) -> Outcomes:
@@ -205,8 +208,16 @@ def _numbers(table: Any, name: str) -> Any:
     import pyarrow as pa
 
     column = table.column(name)
-    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)) or column.null_count:
-        raise InputError(f"{name} must be a number in every row", field=name)
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+        raise InputError(f"{name} must be a number in every row; it holds {column.type}", field=name)
+    if column.null_count:
+        first = column.is_null().to_pylist().index(True)
+        raise InputError(
+            f"{name} must be a number in every row; {column.null_count:,} of {len(column):,} have none, the first is row {first:,}",
+            field=name,
+            row=first,
+            count=column.null_count,
+        )
     return column.cast(pa.float64()).to_numpy()
 
 
@@ -226,12 +237,11 @@ def _refuse_scale(confidence: Any) -> None:
     )
 
 
-def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], set[str]]:
+def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None]]:
     """The greatest class probability of every row, and the class."""
     if family:
         classes = [name.removeprefix("p_") for name in family]
         matrix = np.stack([_numbers(table, name) for name in family], axis=1)
-        used = set(family)
     else:
         cells = table.column("probabilities").to_pylist()
         if any(not isinstance(cell, dict) for cell in cells):
@@ -242,7 +252,6 @@ def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], set[str]
         matrix = np.array([[cell.get(name) or 0.0 for name in classes] for cell in cells], np.float64).reshape(
             len(cells), -1
         )
-        used = {"probabilities"}
     sums = matrix.sum(axis=1)
     wrong = np.flatnonzero(~(np.abs(sums - 1) < 1e-3))
     if len(wrong):
@@ -252,7 +261,7 @@ def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], set[str]
             row=int(wrong[0]),
         )
     best = matrix.argmax(axis=1)
-    return np.clip(matrix.max(axis=1), 0, 1), [classes[k] for k in best.tolist()], used
+    return np.clip(matrix.max(axis=1), 0, 1), [classes[k] for k in best.tolist()]
 
 
 def _moments(table: Any, name: str | None) -> list[int | None]:
@@ -267,18 +276,27 @@ def _moments(table: Any, name: str | None) -> list[int | None]:
             import datetime
 
             made: list[int | None] = []
-            for cell in column.to_pylist():
+            for row, cell in enumerate(column.to_pylist()):
                 if cell is None:
                     made.append(None)
                     continue
-                moment = datetime.datetime.fromisoformat(cell.replace("Z", "+00:00"))
-                moment = moment.replace(tzinfo=moment.tzinfo or datetime.UTC)
-                made.append(round(moment.timestamp() * 1e6))
+                try:
+                    moment = datetime.datetime.fromisoformat(cell.replace("Z", "+00:00"))
+                    moment = moment.replace(tzinfo=moment.tzinfo or datetime.UTC)
+                    made.append(round(moment.timestamp() * 1e6))
+                except (ValueError, OverflowError):
+                    raise InputError(
+                        f"{name} must hold times such as 2026-02-10T09:00:00Z; row {row:,} has {cell!r:.40}",
+                        field=name,
+                        row=row,
+                    ) from None
             return made
         if pa.types.is_date(column.type):
             column = column.cast(pa.timestamp("us"))
         if pa.types.is_timestamp(column.type):
             return list(column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64()).to_pylist())
+    except InputError:
+        raise
     except (ValueError, OverflowError, pa.ArrowException):
         pass
     if pa.types.is_null(column.type):
@@ -286,9 +304,22 @@ def _moments(table: Any, name: str | None) -> list[int | None]:
     raise InputError(f"{name} must hold times such as 2026-02-10T09:00:00Z", field=name)
 
 
+def refuse_many(counts: Mapping[str, int]) -> None:
+    """Refuse a slice column of more values than can be watched; `counts` has the values of each."""
+    for column, count in counts.items():
+        if count > MOST_SLICES:
+            raise InputError(
+                f"a slice column must have at most {MOST_SLICES:,} values, each is watched; {column!r:.60} has {count:,}. Send "
+                "something coarser, or leave it out",
+                field=column,
+                count=count,
+            )
+
+
 def _slices(table: Any, names: list[str]) -> list[str]:
     if not names:
         return ["{}"] * table.num_rows
+    refuse_many({name: len(table.column(name).unique()) for name in names})
     columns = [_texts(table, name) for name in names]
     known: dict[tuple[Any, ...], str] = {}
     made = []

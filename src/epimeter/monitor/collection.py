@@ -14,16 +14,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from epimeter.errors import InputError
-from epimeter.monitor.arriving import Outcomes, Predictions
+from epimeter.monitor.arriving import Outcomes, Predictions, refuse_many
 from epimeter.monitor.blocks import TABLE, Blocks
 from epimeter.monitor.database import Database
 from epimeter.monitor.history import History
-from epimeter.monitor.intake import MOST_SLICES
 from epimeter.monitor.joined import came_true, rounds, windows_at, windows_of
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.window import Place, Window, empty, later
@@ -281,9 +280,9 @@ class Collection(Database):
     def _add(self, system: int, moved: dict[tuple[str, str], Window]) -> None:
         if not moved:
             return
-        _refuse_many({part for _, part in moved})
+        refuse_many(_values({part for _, part in moved}))
         if Blocks(self).add(system, moved):
-            _refuse_many(Blocks(self).names(system))
+            refuse_many(_values(Blocks(self).names(system)))
         self._forget(system, min(win for win, _ in moved))
 
     def _forget(self, system: int, win: str = "") -> None:
@@ -383,14 +382,6 @@ def _asked(condition: str) -> str:
     return f"CASE WHEN {condition} THEN 1 ELSE 0 END = 1"
 
 
-def _refuse_many(names: set[str]) -> None:
-    """Refuse a slice column of more values than can be watched."""
-    by_column = Counter(name.partition("=")[0] for name in names)
-    for column, count in by_column.items():
-        if count > MOST_SLICES:
-            raise InputError(
-                f"a slice column must have at most {MOST_SLICES:,} values, each is watched; {column!r:.60} has {count:,}. Send "
-                "something coarser, or leave it out",
-                field=column,
-                count=count,
-            )
+def _values(names: Iterable[str]) -> Counter[str]:
+    """How many values each slice column has."""
+    return Counter(name.partition("=")[0] for name in names)

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from epimeter.errors import InputError, ReadError
-from epimeter.monitor.arriving import holds_both, is_prediction, outcomes, parted, predictions
+from epimeter.monitor.arriving import (
+    holds_both,
+    is_prediction,
+    outcomes,
+    parted,
+    predictions,
+    refuse_many,
+    slice_columns,
+)
 from epimeter.monitor.blocks import from_single
 from epimeter.monitor.collection import Collection, Taken, key_of
 from epimeter.monitor.history import History
@@ -94,7 +102,19 @@ def _take(connection: sqlite3.Connection, number: int, table: Any, taken: dict[s
             if known is not None and known.num_rows:
                 taken["outcomes"] += collection.conclude(number, outcomes(known), at)
     except InputError as refusal:
+        if said is not None and refusal.count and refusal.field in slice_columns(names):
+            refusal = _counted(file, str(refusal.field)) or refusal
         raise InputError(f"{refusal} ({clean(os.path.basename(file))})", field=refusal.field) from None
+
+
+def _counted(file: str, column: str) -> InputError | None:
+    """The refusal of a column with too many values, with how many the whole file has."""
+    values = {cell for table in tables(file) for cell in table.column(column).unique().to_pylist()}
+    try:
+        refuse_many({column: len(values)})
+    except InputError as refusal:
+        return refusal
+    return None
 
 
 def histories(folder: str | os.PathLike[str]) -> list[History]:

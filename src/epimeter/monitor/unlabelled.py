@@ -196,7 +196,8 @@ def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) 
     said = []
     if found.future:
         said.append(
-            f"{found.future:,} rows lie in the future, after {as_of}; they are kept and judged when their time has come"
+            f"{found.future:,} {'row lies' if found.future == 1 else 'rows lie'} in the future, after {as_of}; kept, and judged "
+            "when their time has come"
         )
     active = [found.starts[t] for t in found.active]
     if active:

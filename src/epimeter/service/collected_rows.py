@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from epimeter.errors import InputError
-from epimeter.monitor.arriving import EVENTS, Outcomes, Predictions, outcomes, predictions
+from epimeter.monitor.arriving import EVENTS, Outcomes, Predictions, outcomes, predictions, refuse_many, slice_columns
 from epimeter.service.arrow_tables import TooMuchError, parquet_table, stream_table
 from epimeter.service.bodies import Body, invalid, refuse_repeated_keys
 from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET
@@ -31,8 +31,10 @@ Half = Literal["predictions", "outcomes"]
 def parts_of(body: Body, kind: str, half: Half, settings: Settings) -> list[Predictions | Outcomes]:
     """The rows of an unpacked body, all of them read: a fault in the last one leaves no half of them behind."""
     table = _table(body, kind, half, settings)
-    read = predictions if half == "predictions" else outcomes
-    return [read(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
+    if half == "outcomes":
+        return [outcomes(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
+    refuse_many({name: len(table.column(name).unique()) for name in slice_columns(table.column_names)})
+    return [predictions(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
 
 
 def write_parts(parts: list[Predictions | Outcomes], file: BinaryIO) -> None:
