@@ -37,13 +37,24 @@ def main():
     counted = {
         n: int(next(row["samples"] for row in table if row["metric"] == "ece" and int(row["rows"]) == n)) for n in sizes
     }
+    cells = list(csv.DictReader((folder / "cells.csv").read_text("utf-8").splitlines()))
+    truths = list(dict.fromkeys(row["truth"] for row in cells))
+    behind = {
+        int(row["rows"]): int(row["samples"]) for row in cells if (row["truth"], row["metric"]) == ("calibrated", "ece")
+    }
     page = [
         (HERE / "findings.md").read_text("utf-8"),
         "## The size of this study",
         "",
         f"Size {settings['size']!r}, seed {settings['seed']}: "
         + ", ".join(f"{count} samples of {n:,} rows" for n, count in counted.items())
-        + ", over all truths together. A metric that would need more than 2.5 seconds for one value is left out at that size.",
+        + f", over all {len(truths)} truths together ({', '.join(truths)}). A metric that would need more than 2.5 seconds for "
+        "one value is left out at that size.",
+        "",
+        "A level rests on the calibrated samples alone: "
+        + ", ".join(f"{count} of {n:,} rows" for n, count in behind.items())
+        + f". With {max(behind.values())} of them it is known to {100 * (0.05 * 0.95 / max(behind.values())) ** 0.5:.0f} points. "
+        f"[Coverage](../coverage.md) has the finer tables. Nothing is said here about more than {max(sizes):,} rows.",
         "",
         "## Which metric at my N?",
         "",

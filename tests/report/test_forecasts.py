@@ -224,3 +224,10 @@ def test_more_rows_than_the_limit_are_measured_in_one_pass_with_the_same_bits(ru
         said = run("evaluate", *files, "--metric", needs, "--row-limit", "100", code=2)
         assert f"{needs} cannot be measured on these data: needs all rows" in said
     assert needs in before or kind == "ensemble"
+
+
+def test_a_piece_of_nothing_but_empty_sets_is_no_fault_of_the_whole(run, tmp_path, frames):
+    frames["set"].to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "b.csv").write_text("label,set\na,[]\nb,[]\n")
+    found = json.loads(run("evaluate", tmp_path / "a.csv", tmp_path / "b.csv", "--row-limit", "100", "--json"))
+    assert found["n_rows"] == 402 and "2 of 402 sets are empty; they cover nothing" in found["cautions"]

@@ -10,7 +10,7 @@ import epimeter
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.forecasts import Forecast
 from epimeter.inference.forecast_totals import ForecastTotals
-from epimeter.readers.forecast_table import ForecastTable
+from epimeter.readers.forecast_table import ForecastTable, joined_forecasts
 from epimeter.report.forecast_curves import forecast_curves
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.forecast_verdict import forecast_verdict
@@ -42,7 +42,7 @@ class ForecastPass:
         self.unlabelled += table.unlabelled
         if not table.n_rows:
             return
-        view = validated(table)
+        view = self._validated(table)
         if self.first is None:
             self.first, self.grouped = table, table.group is not None
             self._begin(view)
@@ -50,6 +50,15 @@ class ForecastPass:
             total.add(view, self.n_rows)
         self._show(view)
         self.n_rows += view.n_rows
+
+    def _validated(self, table: ForecastTable) -> Forecast:
+        try:
+            return validated(table)
+        except InputError as refusal:
+            if refusal.row is not None or self.first is None:
+                raise
+        # What must hold of all rows together, such as one set that is not empty, may hold by the rows before.
+        return validated(joined_forecasts([table, self.first])).take(slice(0, table.n_rows))
 
     def _begin(self, view: Forecast) -> None:
         named = metrics_named(self.metrics, view)
