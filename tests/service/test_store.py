@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import Boolean, Float, Integer, LargeBinary, MetaData, inspect, text
 
 from epimeter.monitor.cells import SIZE
 from epimeter.monitor.history import History
@@ -107,6 +107,64 @@ def test_every_step_goes_up_and_down_with_data_in_it(empty):
     with empty.reading() as db:
         assert set(inspect(db).get_table_names()) <= {"alembic_version"}
     migrate(empty)
+
+
+def _row(table, turn):
+    """A row that fits a table as it is at some revision."""
+    known = {
+        "organization": "org_1",
+        "evaluation": "eval_1",
+        "totals": json.dumps(Window(np.arange(1, SIZE + 1)).to_dict()),
+    }
+    known |= {"win": "2026-01-01", "history": json.dumps(History().to_dict())}
+    row = {}
+    for column in table.columns:
+        kind = column.type
+        if table.name == "organizations" and column.name == "id":
+            row["id"] = "org_1"
+        elif table.name == "evaluations" and column.name == "id":
+            row["id"] = "eval_1"
+        elif column.name in known:
+            value = known[column.name]
+            row[column.name] = value.encode() if isinstance(kind, LargeBinary) else value
+        elif isinstance(kind, (Integer, Boolean)):
+            row[column.name] = turn
+        elif isinstance(kind, LargeBinary):
+            row[column.name] = b"{}"
+        elif isinstance(kind, Float):
+            row[column.name] = 0.5
+        else:
+            row[column.name] = f"v{turn}"
+    return row
+
+
+def test_every_released_form_is_brought_to_the_newest_with_all_its_rows(empty):
+    """A database of each revision, a row in every table: the rows are there after the upgrade, as they were."""
+    migrate(empty)
+    for number in range(1, int(revision(empty)) + 1):
+        migrate(empty, "base")
+        name = f"{number:04}"
+        migrate(empty, name)
+        old = MetaData()
+        with empty.reading() as db:
+            old.reflect(db)
+        tables = [table for table in old.sorted_tables if table.name != "alembic_version"]
+        rows = {table.name: _row(table, 1) for table in tables}
+        with empty.writing() as db:
+            for table in tables:
+                db.execute(table.insert(), rows[table.name])
+        migrate(empty)
+        new = MetaData()
+        with empty.reading() as db:
+            new.reflect(db)
+            for table, row in rows.items():
+                if table == "collected_windows" and table not in new.tables:
+                    continue  # blocks took its place; the test of windows below reads them back
+                (found,) = db.execute(new.tables[table].select()).mappings().all()
+                for column, value in row.items():
+                    if column in found and column not in ("totals", "history", "state"):  # rewritten: tested apart
+                        was = bytes(found[column]) if isinstance(value, bytes) else found[column]
+                        assert was == value, (name, table, column)
 
 
 def test_totals_of_windows_go_from_json_to_bytes_and_back(empty):
