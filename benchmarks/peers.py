@@ -1,4 +1,5 @@
-"""epimeter and its peers on the same data, in one process: ``python -m benchmarks.peers [--rows 1e7] [--write]``.
+"""epimeter and its peers on the same data, in one process: ``python -m benchmarks.peers [--rows 1e7] [--write]``;
+``--only classes`` for matrices alone.
 
 Peers that are not installed are named and left out. A time is the best of several warm calls; what a peer wants as input
 (tensor, matrix) is made outside the clock.
@@ -125,7 +126,8 @@ def class_tasks(n: int, k: int):
     from epimeter import metrics
 
     rng = np.random.Generator(np.random.PCG64(1))
-    p = rng.dirichlet(np.full(k, 0.1), n).astype(np.float32)
+    p = rng.dirichlet(np.full(k, 0.1), min(n, 1_000_000)).astype(np.float32)
+    p = np.tile(p, (-(-n // len(p)), 1))[:n]
     p /= p.sum(axis=1, keepdims=True)
     y = rng.integers(0, k, n)
     top, each = f"top-label ece, {n:,} x {k:,}", f"class-wise ece, {n:,} x {k:,}"
@@ -166,13 +168,17 @@ def main() -> None:
     arguments.add_argument("--rows", type=float, default=1e7)
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--write", action="store_true", help="write the section of docs/benchmarks.md")
+    arguments.add_argument("--only", choices=("events", "classes"), help="one kind of forecast")
     given = arguments.parse_args()
+    if given.write and given.only:
+        arguments.error("--write writes the whole section; leave --only out")
     n = int(given.rows)
     rng = np.random.Generator(np.random.PCG64(0))
     p = rng.random(n)
     y = rng.random(n) < p
-    rows = table(binary_tasks(y, p), given.repeats)
-    for size in ((100_000, 100), (50_000, 1000)):
+    rows = table(binary_tasks(y, p), given.repeats) if given.only != "classes" else []
+    ten = [(size, 10) for size in (10_000, 100_000, 1_000_000, 10_000_000) if size <= n]
+    for size in (*ten, (100_000, 100), (50_000, 1000)) if given.only != "events" else ():
         rows += table(class_tasks(*size), given.repeats)
     if given.write:
         lines = [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there a size at which a call becomes slower a row? 25 sizes from 100 to 10^8 rows, beside numpy.sum and scikit-learn.
+"""Is there a size at which a call becomes slower a row? 25 sizes from 10^4 to 10^8 rows, beside numpy.sum and scikit-learn.
 
-python -m benchmarks.sizes                              all; writes its section into docs/benchmarks.md
+python -m benchmarks.sizes                              all; writes its section into docs/benchmarks.md (some ten minutes, 16 GB)
 python -m benchmarks.sizes --most 1e6 --no-page         up to a million rows, printed only
-python -m benchmarks.sizes --most 1e4 --sizes 3 --no-page    a look whether it runs
+python -m benchmarks.sizes --most 1e5 --sizes 5 --no-page    a look whether it runs
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def binned_ece():
     return binnedECE
 
 
-def line(n, kind, peer):
+def line(n, kind, peer, spent):
     y, p, weight = rows(n, kind)
     given = {} if weight is None else {"sample_weight": weight}
     one, report = best(lambda: ece(y, p, **given)), best(lambda: evaluate(y, p, **given))
+    spent.setdefault(kind, []).append((n, one / n, report / n))
     cells = [
         f"{n:,}",
         kind,
@@ -82,13 +83,27 @@ def line(n, kind, peer):
     return "| " + " | ".join(cells) + " |"
 
 
+def risen(kind, found):
+    """How much more a row costs at most than at a smaller size, from 10^4 rows on."""
+    words = []
+    for place, name in ((1, "`ece`"), (2, "`evaluate`")):
+        worst, at = 0.0, 0
+        for k, row in enumerate(found[1:], start=1):
+            ratio = row[place] / min(other[place] for other in found[:k])
+            worst, at = max((worst, at), (ratio, row[0]))
+        words.append(f"{name} {worst:.2f} times (at {at:,})")
+    return (
+        f"- {kind}: a row costs at most so many times what it costs at a smaller size: {', '.join(words)} (aim: 1.25)."
+    )
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--most", type=float, default=1e8, help="rows of the largest size")
-    parser.add_argument("--sizes", type=int, default=25, help="how many sizes from 100 to 10^8")
+    parser.add_argument("--sizes", type=int, default=25, help="how many sizes from 10^4 to 10^8")
     parser.add_argument("--no-page", action="store_true", help="print only")
     given = parser.parse_args()
-    sizes = [int(round(10**power, -2)) for power in np.linspace(2, 8, given.sizes) if 10**power <= given.most * 1.001]
+    sizes = [int(round(10**power, -2)) for power in np.linspace(4, 8, given.sizes) if 10**power <= given.most * 1.001]
     peer = binned_ece()
     kinds = ("float64", "float32", "exact 0 and 1", "weighted")
     head = [
@@ -100,12 +115,14 @@ def main():
         "| rows | columns | `ece` µs | ns a row | `evaluate` with intervals ms | ns a row | `ece` by `numpy.sum` | relplot µs | scikit-learn¹ ms |",
         "|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    body = []
-    for n in sizes:
-        for kind in kinds if n <= 10_000_000 else kinds[:1]:
-            body.append(line(n, kind, peer))
+    body, spent = [], {}
+    for n in (100, 1_000, *sizes):
+        for kind in kinds:
+            body.append(line(n, kind, peer, spent))
             print(body[-1], flush=True)
-    tail = ["", "¹ `calibration_curve`, `brier_score_loss` and `log_loss`.", END]
+    rises = [risen(kind, [three for three in found if three[0] >= 10_000]) for kind, found in spent.items()]
+    print("\n".join(rises))
+    tail = ["", *rises, "", "¹ `calibration_curve`, `brier_score_loss` and `log_loss`.", END]
     if given.no_page:
         return
     text = PAGE.read_text()

@@ -8,7 +8,7 @@ and machines.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -20,7 +20,8 @@ from epimeter.core.row_loops import LoopRows
 from epimeter.core.threads import shared
 from epimeter.errors import UnsoundRowsError
 from epimeter.summaries.cell_totals import CELLS, EMPTY, from_offsets
-from epimeter.summaries.fixed import ONE, STEPS
+from epimeter.summaries.fine import Fine
+from epimeter.summaries.fixed import ONE, STEPS, Fixed
 from epimeter.summaries.recipe import Loop, Recipe
 from epimeter.summaries.unusual_rows import UnusualRows
 from epimeter.views import Binary
@@ -277,8 +278,7 @@ class RowTotals:
         counted = self.tables["certain"][number].tolist() if logarithmic else ()
         for (prob, true), times in zip(CERTAIN, counted, strict=False):
             if times:
-                row = Binary(np.array([true], np.uint8), np.array([prob]))
-                parts.append(repeated(recipe.by_score(row), times))
+                parts.append(repeated(_certain_row(recipe, prob, true), times))
         parts += self.unusual[number].summaries(recipe)
         return reduce(lambda left, right: left.merge(right), parts)
 
@@ -370,14 +370,37 @@ def grouped(
 
 
 def repeated(summary: Any, times: int) -> Any:
-    """The summary of so many copies of the rows, by doubling."""
-    made = None
-    while times:
-        if times & 1:
-            made = summary if made is None else made.merge(summary)
-        summary = summary.merge(summary)
-        times >>= 1
-    return made
+    """The summary of so many copies of the rows."""
+    return type(summary)(
+        **{
+            field.name: value if field.name == "n_classes" else _copies(value, times)
+            for field in fields(summary)
+            for value in [getattr(summary, field.name)]
+        }
+    )
+
+
+def _copies(value: Any, times: int) -> Any:
+    """A total so many times."""
+    if value is None or isinstance(value, int | np.ndarray):
+        return None if value is None else value * times
+    if isinstance(value, Fine):
+        return Fine(_copies(value.coarse, times), _copies(value.rest, times), value.deep * times)
+    # In Python's integers: steps times rows can need more than 64 bits.
+    steps = [
+        (u * ONE + s) * times for u, s in zip(value.units.ravel().tolist(), value.steps.ravel().tolist(), strict=True)
+    ]
+    units, rest = (
+        np.array(part, np.int64).reshape(value.units.shape)
+        for part in ([s // ONE for s in steps], [s % ONE for s in steps])
+    )
+    return Fixed(units, rest)
+
+
+@lru_cache(maxsize=256)
+def _certain_row(recipe: Any, prob: float, true: int) -> Any:
+    """The summary of one row that is certain."""
+    return recipe.by_score(Binary(np.array([true], np.uint8), np.array([prob])))
 
 
 def _eighths(number: int) -> Integers:
