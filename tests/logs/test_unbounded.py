@@ -91,3 +91,20 @@ def test_metrics_of_order_see_no_increasing_map(name):
     right = rng.random(200) < confidence
     plain, bent = (measured(right, values, name) for values in (confidence, confidence**3 / 2))
     assert plain == pytest.approx(bent, abs=1e-12)
+
+
+def test_comparisons_and_curves_of_order_are_of_the_score_itself(log, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(log.read_text().replace('"model": "m"', '"model": "n"').replace('"run_id": "r"', '"run_id": "q"'))
+    score = ("--confidence", "metadata:reward", "--scale", "higher")
+    table = read_log(log, confidence="metadata:reward", scale="higher").table()
+    made = json.loads(run("compare", log, other, *score, "-m", "auroc,aurc", "--draws", 19, "--json").output)
+    values = {one["metric"]: one["value_first"] for one in made["differences"]}
+    assert values["auroc"] == pytest.approx(measured(table.label, table.rank, "auroc"), abs=1e-12)
+    assert values["auroc"] != pytest.approx(measured(table.label, table.confidence, "auroc"), abs=1e-6)
+    mixed = CliRunner().invoke(
+        command_line, ["compare", str(log), str(other), *score, "-m", "auroc,ece", "--draws", "19"]
+    )
+    assert "compare them apart: --metric auroc, and --metric ece" in str(mixed.exception)
+    curve = json.loads(run("draw", log, *score, "--curve", "risk_coverage", "--json").output)
+    assert curve["value"] == pytest.approx(measured(table.label, table.rank, "aurc"), abs=1e-12)

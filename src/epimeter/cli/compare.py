@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def compare(
         refuse_weights(table, "compare")
     names = named_files(files)
     chosen, left_out = _chosen(metrics, tables, draws)
+    tables = _by_order(tables, chosen)
     options: dict[str, Any] = {"metrics": chosen, "level": level, "adjust": adjust, "draws": draws, "seed": seed}
     matched = None if unpaired else by_place(tables) if paired else same_rows(tables)
     clusters = None if matched is None else matched[0].clusters
@@ -165,6 +167,23 @@ def _chosen(asked: tuple[str, ...], tables: list[Any], draws: int) -> tuple[list
         f"about {_duration(rows * draws)} on one core. With --metric {WHOLE} nothing is left out."
     )
     return [name for name in whole if name not in dear], [note] if dear else []
+
+
+def _by_order(tables: list[Any], chosen: list[str]) -> list[Any]:
+    """The tables as the metrics read them: metrics of order are of a score without bounds itself, not of its recalibration."""
+    from epimeter.metrics.selective import OF_ORDER
+
+    of_order = [name for name in chosen if name in OF_ORDER]
+    if not of_order or all(table.rank is None for table in tables):
+        return tables
+    if len(of_order) < len(chosen):
+        rest = [name for name in chosen if name not in OF_ORDER]
+        raise InputError(
+            f"metrics of order are of a score without bounds itself, others of its recalibration; compare them apart: "
+            f"--metric {','.join(of_order)}, and --metric {','.join(rest)}",
+            field="metrics",
+        )
+    return [table if table.rank is None else replace(table, confidence=table.rank) for table in tables]
 
 
 def _duration(rows: int) -> str:

@@ -157,7 +157,13 @@ def _curves(curve: str, names: list[str], tables: list[Table], choices: dict[str
     for name, table in zip(names, tables, strict=True):
         groups = table.group if curve == "grouping" else None
         with placed(table):
-            given = view(table.y_true, table.y_prob, kind=table.kind, sample_weight=table.weight, groups=groups)
+            # Coverage is a matter of order, which a score without bounds has itself.
+            prob = (
+                table.rank
+                if table.rank is not None and curve in ("risk_coverage", "accuracy_coverage")
+                else table.y_prob
+            )
+            given = view(table.y_true, prob, kind=table.kind, sample_weight=table.weight, groups=groups)
             made[name] = getattr(drawing, f"{curve}_curve")(given, **choices)
     return made if len(made) > 1 else made[names[0]]
 
