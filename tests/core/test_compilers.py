@@ -83,11 +83,15 @@ def compilers():
     return known
 
 
-def build():
+def build_core():
     spec = importlib.util.spec_from_file_location("build_core", ROOT / "build_core.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    return made.build
+    return made
+
+
+def build():
+    return build_core().build
 
 
 def integers(library, **more):
@@ -119,6 +123,37 @@ def test_the_loops_are_clean_under_sanitizers(tmp_path, expected):
     library = build()(tmp_path / "_native.abi3.so", flags, ["gcc"])
     runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     assert integers(library, LD_PRELOAD=runtime, ASAN_OPTIONS="detect_leaks=0") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("zig" not in compilers() or not shutil.which("qemu-aarch64"), reason="needs ziglang and qemu-user")
+def test_the_build_for_aarch64_gives_the_same_integers(tmp_path):
+    """The draws and their totals, which need no Python, under an emulator and here at every level."""
+    core = ROOT / "src" / "epimeter" / "core"
+    here, zig = build_core(), compilers()["zig"]
+
+    def program(name, compiler, levels, more):
+        flags = ["-std=c11", "-O2", "-ffp-contract=off", f"-I{core}", f"-I{core / 'include'}", *more]
+        objects = []
+        for level, own in levels.items():
+            for part in ("draws", "resampling"):
+                objects.append(tmp_path / f"{name}-{part}-{level}.o")
+                source = core / "levels" / f"{part}.c"
+                command = [*compiler, *flags, *own, f"-DLEVEL={level}", "-c", source, "-o", objects[-1]]
+                subprocess.run(command, check=True)
+        sources = [Path(__file__).with_name("integers.c"), core / "resampling.c", core / "level.c"]
+        subprocess.run([*compiler, *flags, *sources, *objects, "-o", tmp_path / name], check=True)
+        return str(tmp_path / name)
+
+    def told(*command):
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+    levels = here.LEVELS.get(here.machine(), {"v1": ()})
+    native = program("native", here.compiler() or zig, levels, [])
+    foreign = program(
+        "foreign", [*zig, "-target", "aarch64-linux-musl"], {"v1": ()}, ["-static", "-fno-sanitize=undefined"]
+    )
+    assert told("qemu-aarch64", foreign) == told(native)
 
 
 def test_the_sources_are_compiled_with_what_keeps_the_bits():
