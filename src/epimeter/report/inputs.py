@@ -206,7 +206,7 @@ def _classed(y_true: Any, classes: list[Any]) -> NDArray[np.int64]:
     if -1 in found:
         row = found.index(-1)
         raise InputError(
-            f"every label must be one of classes, {classes!r:.60}; y_true[{row}] is {labels[row]!r:.40}",
+            f"every label must be one of classes, {classes!r:.60}; y_true[{row}] is {labels.tolist()[row]!r:.40}",
             field="y_true",
             row=row,
         )
