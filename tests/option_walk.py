@@ -17,7 +17,7 @@ WITH_ISSUER = (
     "log monitor", "log publish", "log verify", "keys init", "keys list", "keys rotate", "keys end",
 )  # fmt: skip
 """Commands that need an issuer."""
-STAND_INS = ("serve", "backup", "restore", "submit", "experiment bias", "experiment ecd")
+STAND_INS = ("serve", "backup", "restore", "succeed", "submit", "experiment bias", "experiment ecd")
 """Commands of which the long part, a server or a study, is left out."""
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from epimeter.cli import epimeter as command_line
 from epimeter.cli import experiment
-from epimeter.service import backup, client, server
+from epimeter.service import backup, client, server, succeeding
 from option_walk import STAND_INS, WITH_ISSUER, idle_options, prepared
 
 SUBJECT = ["--organization", "o", "--system", "s", "--system-version", "1"]
@@ -41,6 +41,7 @@ STOOD_IN = {
     "serve": [],
     "backup": ["out.tar"],
     "restore": ["a.csv"],
+    "succeed": [],
     "submit": ["a.csv", "--server", "http://127.0.0.1:1", "--key", "k", "--model-id", "m"],
     "experiment bias": ["out", "--no-figures"],
     "experiment ecd": ["out", "--no-figures"],
@@ -64,7 +65,12 @@ VALUES = {
     "server": "http://127.0.0.1:2", "model_id": "n", "model_version": "2", "preregistration": "R", "certificate": "out.json",
     "level": "L3", "seed": "3", "seeds": "2", "draws": "99", "size": "tiny", "processes": "1",
 }  # fmt: skip
-OWN = {("experiment ecd", "--data"): "adult", ("disclose", "--record"): "r6", ("verify", "--status"): "cert.json"}
+OWN = {
+    ("experiment ecd", "--data"): "adult",
+    ("succeed", "--status"): "a.csv",
+    ("disclose", "--record"): "r6",
+    ("verify", "--status"): "cert.json",
+}
 SAME = {
     ("certify", "--kind"): "the names say so already",
     ("certify", "--assume-utc"): "the times have zones",
@@ -156,6 +162,8 @@ def test_every_option_of_a_server_or_a_study_reaches_it_or_is_refused(command, t
     monkeypatch.setattr(server, "run", lambda settings, **more: click.echo(f"{settings} {more['new_admin_key']}"))
     for name in ("backup", "restore"):
         monkeypatch.setattr(backup, name, lambda *told: click.echo(str(told)) or {"files": [], "made_at": ""})
+    done = SimpleNamespace(log=None, journal_number=1)
+    monkeypatch.setattr(succeeding, "begin_successor", lambda *told: click.echo(str(told)) or done)
     monkeypatch.setattr(client, "Client", _Sent)
     monkeypatch.setattr("msgspec.to_builtins", lambda found: vars(found))
 
