@@ -98,11 +98,10 @@ def test_merged_summaries_have_the_intervals_of_all_rows():
     assert ends(reports(joined(travelled))) == ends(epimeter.evaluate(y, p, metrics=METRICS))
 
 
-def test_rows_that_all_score_alike_have_an_interval_of_no_width():
+def test_rows_that_all_score_alike_have_no_interval_and_the_line_says_why():
     report = epimeter.evaluate(np.ones(500), np.full(500, 0.3), metrics=METRICS)
     for name in ("brier_score", "nll", "spherical_score"):
-        low, high, _ = ends(report)[name]
-        assert low == high
+        assert (report[name].interval, report[name].no_interval) == (None, "no spread")
 
 
 def test_every_headline_with_a_mean_asks_for_its_moments():
