@@ -50,7 +50,7 @@ def epimeter(seed, shift):
             pq.write_table(
                 pa.table({"y_prob": prob, "y_true": true, "timestamp": times}), f"{folder}/{day:02d}.parquet"
             )
-        words = [sys.executable, "-m", "epimeter", "monitor", folder, "--json"]
+        words = [sys.executable, "-m", "epimeter", "monitor", folder, "--json", "-o", ""]
         found = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
     first = np.datetime64("2026-01-01")
     alarms = [one for one in found["systems"][0]["alarms"] if one["kind"] == "change"]
