@@ -258,3 +258,10 @@ def test_members_see_their_system_over_time_and_others_only_what_is_public(engin
     assert "open alarm" in watched
     ids = re.findall(r' id="([^"]+)"', watched)
     assert len(ids) == len(set(ids))
+    # A system that was never evaluated is found on the page of evaluations, by its members alone.
+    ground.watched(tenant, "only watched", "row-1")
+    (own,) = re.findall(r'<a href="(/systems/[^"]+)"><bdi>only watched</bdi>', engineer.get("/evaluations").text)
+    page = engineer.get(own)
+    assert page.status_code == 200 and "open alarm" in page.text and "<h2>Evaluations</h2>" not in page.text
+    with Visitor(service) as nobody:
+        assert nobody.get(own).status_code == 404
