@@ -34,7 +34,7 @@ class Succeeded:
 
 def begin_successor(settings: Settings, statuses: bytes | None) -> Succeeded:
     """Begin a successor of the log in the data folder, which nobody serves."""
-    secrets, folder, memory = prepare(settings), settings.folder / "registry", Memory(place(settings))
+    folder, memory = settings.folder / "registry", Memory(place(settings))
     seen = memory.read()
     if seen is None:
         raise SettingsError(
@@ -42,6 +42,7 @@ def begin_successor(settings: Settings, statuses: bytes | None) -> Succeeded:
         )
     if not (folder / "log.db").exists():
         raise SettingsError(f"{settings.folder} must be the data folder of a registry; restore a backup into it first")
+    secrets = prepare(settings)
     with (settings.folder / "serve.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
