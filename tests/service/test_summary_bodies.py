@@ -83,7 +83,8 @@ def test_a_summary_earns_what_its_records_earn_and_is_certified_with_its_report_
 
 def test_rows_that_are_certified_earn_no_second_certificate_as_sums(tenant, summarised, made):
     number = tenant.post("/v1/evaluate", json=ground.body(made, model_id="rows")).json()["evaluation_id"]
-    assert tenant.post("/v1/certificates", json={"evaluation_id": number}).status_code == 201
+    issued = tenant.post("/v1/certificates", json={"evaluation_id": number})
+    assert issued.status_code == 201, issued.text
     found = sent(tenant, (summarised / "whole.epi").read_bytes(), model_id="rows").json()
     assert not found["certifiable"]
     assert "rests on the same data set" in found["obstacles"][0]
