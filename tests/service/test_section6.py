@@ -94,6 +94,12 @@ def test_ERS_6_2_a_a_key_is_needed_and_a_malformed_body_names_the_record(service
     for wrong in ({"confidence": 1.5, "correct": True}, {"confidence": 0.5, "correct": 1}):
         refused = tenant.post(PATH, json=good | {"predictions": [wrong]})
         assert refused.status_code == 422 and "/predictions/0" in refused.text
+    for wrong in (
+        {"domain": "law"},
+        {"predictions": [{"confidence": 0.5, "correct": True, "ground_truth_source": "x"}]},
+    ):
+        said = tenant.post(PATH, json=good | wrong).json()["detail"]
+        assert "must be one of" in said and ("medical" in said or "automated" in said), said
 
 
 def test_ERS_6_3_a_the_eleventh_request_in_a_minute_waits(service):
@@ -120,7 +126,9 @@ def test_ERS_8_2_a_metrics_do_not_depend_on_a_tier(service):
 
 
 def test_ERS_6_2_b_the_answer_names_level_status_and_the_next_evaluation(tenant):
-    found = tenant.post(PATH, json=ground.body(ground.columns(1000))).json()["compliance"]
+    whole = tenant.post(PATH, json=ground.body(ground.columns(1000))).json()
+    found = whole["compliance"]
+    assert whole["assessed"] == "self-assessed", "no measurement is an audit by a third party (C-52)"
     today = datetime.datetime.now(datetime.UTC).date()
     assert (found["level"], found["status"]) == ("L3", "PASS")
     assert found["next_evaluation"] in {ers_next_evaluation(today - datetime.timedelta(days=n), "L3") for n in (0, 1)}

@@ -78,7 +78,7 @@ def test_the_domain_in_the_file_counts_and_a_contradiction_is_refused(file):
 def test_other_bins_and_thresholds_are_shown_without_a_level(file, words):
     made = evaluated(file(over=0.2), *words)["verdicts"]
     assert (made["ers"]["level"], made["ers"]["status"]) == ("NONE", "NOT_CLAIMED")
-    assert "(C-53)" in made["ers"]["unclaimed"]
+    assert "(C-53)" in made["ers"]["unclaimed"] and made["ers"]["regulatory_status"] == "not stated"
     if words[0] == "--bins":
         assert made["onto"]["measured_level"] == "none" and "42001-5.2.3-a" in made["onto"]["unclaimed"]
 
@@ -89,7 +89,14 @@ def test_one_record_is_no_evidence(file):
     assert (made["verdicts"]["ers"]["level"], made["verdicts"]["ers"]["status"]) == ("NONE", "INSUFFICIENT_DATA")
     assert made["next_evaluation"] is None and made["metrics"]["ers"]["ece"] is not None
     said = run("evaluate", path, "--standard", "ers", "--draws", "9").output
-    assert "ERS L3" not in said and "ERS-3.1-a" in said
+    assert "ERS L3" not in said and "ERS-3.1-a" in said and "Compliant" not in said
+
+
+@pytest.mark.parametrize(("records", "level"), [(49, "none"), (50, "Level 3")])
+def test_a_handful_of_records_claims_no_level_of_42001(file, records, level):
+    made = evaluated(file(rows=records, confidence=0.97, correct=1, unknown=1, detected=1), standard="42001")
+    assert made["verdicts"]["onto"]["measured_level"] == level
+    assert (made["verdicts"]["onto"]["unclaimed"] is None) is (level != "none")
 
 
 def test_what_the_operator_declares_is_called_so_and_an_overdue_duty_lowers_the_level(file, tmp_path):

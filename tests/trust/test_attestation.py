@@ -13,7 +13,9 @@ SCOPE = ("--auditor", "audit", "--name", "Audit AG", "--scope", "numbers and dig
 def test_an_auditor_attests_and_the_level_is_called_so(calendar, typed, written):
     assert typed("keys", "init", "shop", "--issuer", "https://registry.example")[0] == 0
     other = written("other.csv", seed=9)
-    assert typed("certify", written("data.csv"), *NAMES, "-o", "c.json")[0] == 0
+    code, out, _ = typed("certify", written("data.csv"), *NAMES, "-o", "c.json")
+    assert code == 0 and "level L3 (self-assessed)" in out
+    assert "ERS L3 (self-assessed)  VALID" in typed("certificates", "--issuer", "shop")[1]
     trust = ("--root", "shop/trust-root.json", "--fingerprint", newest_root(Path("shop")).fingerprint)
     verify = ("verify", "c.json", *trust, "--status", "shop/status/1.json")
     assert "L3 (self-assessed)" in typed(*verify)[1]
@@ -25,6 +27,7 @@ def test_an_auditor_attests_and_the_level_is_called_so(calendar, typed, written)
     assert code == 0, err
     key = out.split()[-1]
     assert typed("attest", "c.json", "--enter", "a.json", "--issuer", "shop")[0] == 0
+    assert "ERS L3 (attested)  VALID" in typed("certificates", "--issuer", "shop")[1]
     life = json.loads(typed("certificates", "--issuer", "shop", "--json")[1])[0]["life"]
     assert life[-1]["cause"] == "attested" and "Audit AG" in life[-1]["reason"]
 

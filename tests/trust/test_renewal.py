@@ -56,7 +56,9 @@ def test_ERS_4_1_c_an_evaluation_on_time_renews_a_failed_one_suspends_and_a_late
     assert typed("renew", written("fourth.csv", seed=4), *NAMES)[0] == 0
     assert verdict(typed) == "VALID" and line(typed)["reason"] is None
 
-    turn(calendar, typed, 50 + 40)  # nothing came: the schedule suspends, and an evaluation restores
+    calendar.days = 50 + 40  # nothing came: the schedule suspends, and an evaluation restores
+    assert line(typed)["status"] == "SUSPENDED", "also where no list was signed since"
+    turn(calendar, typed, 50 + 40)
     assert verdict(typed) == "SUSPENDED" and "is overdue" in line(typed)["reason"]
     assert typed("renew", written("fifth.csv", seed=5), *NAMES)[0] == 0
     assert verdict(typed) == "VALID"

@@ -22,6 +22,7 @@ def certificates(folder: str, as_json: bool, calendar: str | None) -> None:
     from epimeter.trust.calendar import certificate_line, to_calendar
     from epimeter.trust.canonical import load_canonical
     from epimeter.trust.key_file import write_whole
+    from epimeter.trust.standing import shown
 
     in_a_folder(calendar)
     at = moment_of(None)
@@ -41,7 +42,7 @@ def certificates(folder: str, as_json: bool, calendar: str | None) -> None:
         head, subject = documents[line["id"]]["certificate"], documents[line["id"]]["subject"]
         why = "" if line["reason"] is None else f": {line['reason']}"
         due = "" if line["next_evaluation"] is None else f"next evaluation {line['next_evaluation']}, "
-        click.echo(f"{line['id']}  ERS {line['level']}  {line['status']}{why}")
+        click.echo(f"{line['id']}  ERS {shown(line['level'], line['assessed'])}  {line['status']}{why}")
         system = f"{subject['organization']}, {subject['system_id']} {subject['system_version']}"
         click.echo(f"    {system}; {due}ends {head['expires_at'][:10]}")
     if not lines:

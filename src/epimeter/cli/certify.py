@@ -125,6 +125,7 @@ def certify(
     FILE may be a summary that was made with epimeter summarise --evidence: the records stay where they are. The numbers are the
     same, the intervals those of the delta method.
     """
+    from epimeter.trust import standing
     from epimeter.trust.certificate import Subject
     from epimeter.trust.key_file import write_whole
 
@@ -159,4 +160,5 @@ def certify(
     if output is not None:
         write_whole(Path(output), outcome.certificate, mode=0o644)
     where = output or f"{folder}/certificates/{outcome.id}.json"
-    click.echo(f"{outcome.id}: level {found.level}, ERS {found.ers}, {found.assurance}; {where}")
+    level = standing.shown(found.level, standing.assessed(found.level, attested=False))
+    click.echo(f"{outcome.id}: level {level}, ERS {found.ers}, {found.assurance}; {where}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import tempfile
 from typing import Any, BinaryIO, TypeVar
 
@@ -185,15 +186,38 @@ def read_as(kind: type[T], raw: bytes) -> T:
     except VerificationError as fault:
         raise Problem("invalid", str(fault), errors=[("", str(fault))]) from None
     except msgspec.ValidationError as fault:
-        raise invalid(fault) from None
+        raise invalid(fault, kind) from None
 
 
-def invalid(fault: msgspec.MsgspecError, where: str = "") -> Problem:
-    """What msgspec says, as a problem with a pointer."""
+def invalid(fault: msgspec.MsgspecError, kind: Any, where: str = "") -> Problem:
+    """What msgspec says of a value that is no `kind`, as a problem with a pointer; an enumeration is listed."""
     said, _, path = str(fault).partition(" - at `")
     pointer = where + pointer_of(path.rstrip("`"))
     sentence = said[:1].lower() + said[1:]
+    if said.startswith("Invalid enum value ") and (words := _words(kind, path.rstrip("`"))):
+        sentence = f"must be one of {', '.join(words)}; got {said.removeprefix('Invalid enum value ')}"
     return Problem("invalid", f"{pointer or 'the body'}: {sentence}", errors=[(pointer, sentence)])
+
+
+def _words(kind: Any, path: str) -> list[str]:
+    """The words that may stand at a path of a document."""
+    found = [msgspec.inspect.type_info(kind)]
+    for part in [*re.findall(r"\.(\w+)|\[", path), None]:
+        found = [
+            one for info in found for one in (info.types if isinstance(info, msgspec.inspect.UnionType) else (info,))
+        ]
+        if part is None:
+            break
+        found = [one for info in found for one in _inside(info, part)]
+    return [str(word) for info in found if isinstance(info, msgspec.inspect.LiteralType) for word in info.values]
+
+
+def _inside(info: msgspec.inspect.Type, part: str) -> list[msgspec.inspect.Type]:
+    """The types of a named field, or of the items where no name is given."""
+    if isinstance(info, msgspec.inspect.StructType):
+        return [field.type for field in info.fields if field.encode_name == part]
+    items = (getattr(info, name, None) for name in ("item_type", "value_type"))
+    return [] if part else [one for one in items if one is not None]
 
 
 def pointer_of(path: str) -> str:

@@ -86,7 +86,7 @@ def _objects(body: Body, kind: str, half: Half, settings: Settings) -> list[Any]
         refuse_repeated_keys(raw, settings.max_json)
         return list(getattr(msgspec.json.decode(raw, type=whole), half))
     except msgspec.MsgspecError as fault:
-        raise invalid(fault) from None
+        raise invalid(fault, row if kind == NDJSON else whole) from None
 
 
 def _of_rows(rows: list[Any]) -> Any:

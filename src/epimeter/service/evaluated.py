@@ -27,6 +27,7 @@ from epimeter.standards.ers import SPEC_VERSION, ers_next_evaluation
 from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.judgement import rounded
 from epimeter.store.moments import written
+from epimeter.trust.standing import assessed
 
 ENGINE = f"epimeter {__version__}"
 
@@ -53,6 +54,7 @@ def answer_of(
             made.status,  # type: ignore[arg-type]
             ers_next_evaluation(date.fromisoformat(found.date), made.claimed),
         ),
+        assessed=assessed(made.claimed, attested=False),
         accuracy=made.accuracy,
         risk=made.risk,
         dataset=_dataset(found),

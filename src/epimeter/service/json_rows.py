@@ -38,7 +38,7 @@ def from_document(raw: bytes, settings: Settings) -> Columns:
     try:
         found = _request.decode(raw)
     except msgspec.ValidationError as fault:
-        raise invalid(fault) from None
+        raise invalid(fault, EvaluateRequest) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         sentence = f"the body must be one JSON document in UTF-8; {fault}"
         raise Problem("invalid", sentence, errors=[("", sentence)]) from None
@@ -190,7 +190,7 @@ def _bad_line(block: bytes, first: int) -> Problem:
         try:
             _line.decode(line)
         except msgspec.ValidationError as fault:
-            return invalid(fault, f"/lines/{number}")
+            return invalid(fault, Prediction, f"/lines/{number}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
             sentence = f"a line must be one JSON object; {fault}"
             return Problem("invalid", f"/lines/{number}: {sentence}", errors=[(f"/lines/{number}", sentence)])

@@ -105,6 +105,7 @@ def state_of(ledger: IssuerFolder, certificate: str) -> CertificateState:
         since=found.since,
         evaluated_at=found.evaluated_at,
         next_evaluation=found.next_evaluation,
+        assessed=found.assessed,
     )
 
 

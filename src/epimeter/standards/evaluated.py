@@ -143,7 +143,8 @@ class StandardsEvaluation:
                 "unclaimed": self.unclaimed.get("ers"),
                 "risk": self.ers.risk,
                 "risk_action": RISK[self.ers.risk_index].action,
-                "regulatory_status": RISK[self.ers.risk_index].status,
+                # A word such as "Compliant" would be a claim; with other bins or on too few data there is none.
+                "regulatory_status": "not stated" if "ers" in self.unclaimed else RISK[self.ers.risk_index].status,
                 "ece_band": ERS_ECE[ers_ece_band(self.ers.ece)].name,
                 "ece_action": ERS_ECE[ers_ece_band(self.ers.ece)].action,
                 "u_recall_band": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].name,

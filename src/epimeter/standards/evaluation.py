@@ -43,6 +43,8 @@ from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
 
 Standard = Literal["ers", "42001", "both"]
+LEAST_RECORDS = 50
+"""Records, and unknown inputs, below which no level of ONTO 42001 is claimed: fewer are no bin of its own (42001-A.1.3-a)."""
 STANDARDS = {"ers": ("ers",), "42001": ("onto",), "both": ("ers", "onto")}
 
 
@@ -149,7 +151,7 @@ def evaluate_standards(
     error = onto_ece.of_view(event, strategy=strategy, bins=plan.onto_bins) if "onto" in chosen else None
     onto, undefined = (None, None) if error is None else _onto(records, plan, error, np.asarray(flagged))
     requirements = requirements_of(records, check, onto, told, chosen)
-    unclaimed = unclaimed_of(plan, requirements, chosen)
+    unclaimed = unclaimed_of(plan, requirements, chosen, onto)
     measured = found
     if found is not None and "ers" in unclaimed:
         found = ers.without_level(found)
@@ -252,7 +254,9 @@ def _liability(
     )
 
 
-def unclaimed_of(plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str]) -> dict[str, str]:
+def unclaimed_of(
+    plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str], onto: OntoEvaluation | None
+) -> dict[str, str]:
     """Why a standard's level is not claimed whatever its numbers say, by standard.
 
     Where the data do not meet ERS 3.1 (C-49), and where bins or threshold are not the standard's own (C-53): with one bin
@@ -271,6 +275,12 @@ def unclaimed_of(plan: AssessmentPlan, requirements: Sequence[Requirement], chos
         made["onto"] = (
             f"a level of ONTO 42001 needs the bins of one of its strategies, {STANDARD_BINS[plan.strategy]} for "
             f"{plan.strategy}; there are {plan.bins} (42001-5.2.3-a, C-53)"
+        )
+    elif onto is not None and min(onto.sample_size, onto.unknowns) < LEAST_RECORDS:
+        # A handful of records meets Level 3 by chance; B.1.1 only recommends 1,000 and 500.
+        made["onto"] = (
+            f"a level of ONTO 42001 needs at least {LEAST_RECORDS} records and {LEAST_RECORDS} unknown inputs, as many as one "
+            f"bin of 42001-A.1.3; there are {onto.sample_size:,} and {onto.unknowns:,}"
         )
     return made
 

@@ -77,7 +77,7 @@ def evaluate_totals(
         *ers_requirements(check, totals.period, by_class=totals.classes is not None, accuracy=found.accuracy),
         *doubtful(_suspicions(totals)),
     )
-    unclaimed = unclaimed_of(plan, requirements, ("ers",))
+    unclaimed = unclaimed_of(plan, requirements, ("ers",), None)
     if unclaimed:
         found = ers.without_level(found)
     return StandardsEvaluation(

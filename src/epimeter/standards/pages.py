@@ -87,15 +87,18 @@ def _verdict(made: StandardsEvaluation) -> tuple[Paragraph | Items | Grid, ...]:
         facts = found["ers"]
         assessed = f" ({facts['assessed']})" if facts["assessed"] else ""
         level = f"ERS {facts['level']}{assessed}, {facts['title']}" if made.ers.level_index else "no level of ONTO-ERS"
-        blocks.append(
-            Paragraph(
-                f"ONTO-ERS: {level} ({facts['status']}, {facts['assurance'] or 'no interval'}). ERS {made.ers.ers}, risk "
-                f"{facts['risk']}: {facts['risk_action']}; in the standard's words: {facts['regulatory_status']}. ECE is "
-                f"{facts['ece_band']}: {facts['ece_action']}. U-Recall is {facts['u_recall_band']}: "
-                f"{facts['u_recall_implication']}.",
-                "good" if made.ers.level_index else "bad",
-            )
+        sentence = (
+            f"ONTO-ERS: {level} ({facts['status']}, {facts['assurance'] or 'no interval'}). ERS {made.ers.ers}, risk "
+            f"{facts['risk']}: {facts['risk_action']}; in the standard's words: {facts['regulatory_status']}. ECE is "
+            f"{facts['ece_band']}: {facts['ece_action']}. U-Recall is {facts['u_recall_band']}: "
+            f"{facts['u_recall_implication']}."
         )
+        if facts["unclaimed"]:
+            sentence = (
+                f"ONTO-ERS: no level of ONTO-ERS ({facts['status']}). ERS {made.ers.ers}, shown without level, class of risk and "
+                f"regulatory status: {facts['unclaimed']}."
+            )
+        blocks.append(Paragraph(sentence, "good" if made.ers.level_index else "bad"))
         if made.ers.level_index:
             blocks.append(
                 Paragraph(f"Suitable for {facts['suitable_for']}; documentation: {facts['documentation']} (ERS 4.1).")
@@ -119,14 +122,17 @@ def _verdict(made: StandardsEvaluation) -> tuple[Paragraph | Items | Grid, ...]:
         else:
             assessed = f" ({facts['assessed']})" if facts["assessed"] else ""
             level = f"42001 {facts['level']}{assessed}, {facts['tier']}" if facts["level"] != "none" else "no level"
-            blocks.append(
-                Paragraph(
-                    f"ONTO 42001: {level} ({facts['assurance'] or 'no interval'}); the numbers alone meet "
-                    f"{facts['measured_level']}. ECE is {facts['ece_class']}, U-Recall {facts['u_recall_class']} (Tables 1 "
-                    f"and 2). ORS {made.onto.ors:.1f}, risk {facts['risk']}: {facts['risk_action']}.",
-                    "good" if facts["level"] != "none" else "bad",
-                )
+            sentence = (
+                f"ONTO 42001: {level} ({facts['assurance'] or 'no interval'}); the numbers alone meet "
+                f"{facts['measured_level']}. ECE is {facts['ece_class']}, U-Recall {facts['u_recall_class']} (Tables 1 "
+                f"and 2). ORS {made.onto.ors:.1f}, risk {facts['risk']}: {facts['risk_action']}."
             )
+            if facts["unclaimed"]:
+                sentence = (
+                    f"ONTO 42001: no level. ORS {made.onto.ors:.1f}, shown without level and class of risk: "
+                    f"{facts['unclaimed']}."
+                )
+            blocks.append(Paragraph(sentence, "good" if facts["level"] != "none" else "bad"))
             if facts["declared"]:
                 blocks.append(Items(tuple(f"declared by the operator: {one}" for one in facts["declared"]), "mind"))
             blocks.append(Paragraph(ORS_SAID))

@@ -73,13 +73,18 @@ def expiry(issued: Day) -> str:
     return months_later(day_of(issued), VALID_MONTHS).isoformat()
 
 
+def is_overdue(next_due: Day, today: Day) -> bool:
+    """Whether an evaluation is more than seven days overdue (C-17)."""
+    return day_of(today) > day_of(next_due) + datetime.timedelta(days=GRACE_DAYS)
+
+
 def certificate_status(today: Day, *, issued: Day, next_due: Day, revoked: bool = False) -> str:
     """VALID, SUSPENDED (evaluation more than 7 days overdue), EXPIRED or REVOKED, in this order of gravity (C-18)."""
     now = day_of(today)
     states = (
         (revoked, "REVOKED"),
         (now >= day_of(expiry(issued)), "EXPIRED"),
-        (now > day_of(next_due) + datetime.timedelta(days=GRACE_DAYS), "SUSPENDED"),
+        (is_overdue(next_due, now), "SUSPENDED"),
     )
     return next((name for holds, name in states if holds), "VALID")
 

@@ -90,7 +90,7 @@ class Registry:
         self.issuer, self.list_id = (str(value) for value in rows[0])
         self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
         """The trust root where one of its log keys is compromised, else None; and the file that it was read from."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'certified_data'"):
+        if len(self._rows("SELECT 1 FROM sqlite_master WHERE name IN ('standings_due', 'certified_data')")) < 2:
             self.log.beside(_remember)
 
     @classmethod
@@ -386,7 +386,7 @@ class Registry:
             ).fetchall():
                 late = due is not None and certificate_status(at, issued=issued[:10], next_due=due) == "SUSPENDED"
                 if late and now.status(index) == "VALID":
-                    changes[index] = ("SUSPENDED", identity, f"the evaluation due on {due} is overdue")
+                    changes[index] = ("SUSPENDED", identity, standing.overdue(due))
                     suspended.append(identity)
             return self.change(connection, changes, signers, at, cause="overdue", first=size)
 
@@ -540,4 +540,5 @@ def _remember(connection: sqlite3.Connection) -> None:
             standing.keep(connection, event)
     for index in standing.INDEXES:
         connection.execute(index)
-    seen.from_certificates(connection)
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'certified_data'").fetchone() is None:
+        seen.from_certificates(connection)

@@ -22,7 +22,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from epimeter.standards.conformity import SELF_ASSESSED
 from epimeter.standards.ers import LEVEL_NAMES, ers_next_evaluation
+from epimeter.standards.schedule import is_overdue
 from epimeter.trust.canonical import load_canonical, to_moment
 from epimeter.trust.entries import read_entry
 
@@ -80,6 +82,9 @@ class Standing:
     since: str
     evaluated_at: str
     next_evaluation: str | None
+    assessed: str | None = None
+    """Of a level that asks for an audit by a third party: `self-assessed`, or `attested` once an auditor's attestation is in
+    the log; whether to believe the auditor is up to the reader, who pins the key."""
 
     def to_json(self) -> dict[str, Any]:
         """The standing as plain values."""
@@ -121,6 +126,11 @@ def due_after(evaluated_at: datetime, level: str) -> str | None:
     return ers_next_evaluation(to_moment(evaluated_at)[:10], level)
 
 
+def overdue(due: str) -> str:
+    """Why the schedule suspends."""
+    return f"the evaluation due on {due} is overdue"
+
+
 def keep(connection: sqlite3.Connection, event: Event) -> None:
     """Write an event, in the transaction of its log entry."""
     values = asdict(event)
@@ -159,12 +169,32 @@ def standing_of(events: list[Event], status: str) -> Standing:
         since=last.at,
         evaluated_at=accepted[-1].at,
         next_evaluation=accepted[-1].due if status in ("VALID", "SUSPENDED") else None,
+        assessed=assessed(events[0].level or "", any(one.cause == "attested" for one in events)),
     )
 
 
+def assessed(level: str, attested: bool) -> str | None:
+    """What stands beside a level that asks for an audit by a third party (C-52); None where it asks for none."""
+    if level != LEVEL_NAMES[-1]:
+        return None
+    return "attested" if attested else SELF_ASSESSED
+
+
+def shown(level: str, assessed: str | None) -> str:
+    """A level as it is printed, as `L3 (self-assessed)`."""
+    return level if assessed is None else f"{level} ({assessed})"
+
+
 def as_of(found: Standing, expires_at: str, at: datetime) -> Standing:
-    """Where it stands at a moment: what has ended is EXPIRED, unless it was revoked."""
-    if to_moment(at) < expires_at or found.status == "REVOKED":
+    """Where it stands at a moment: what has ended is EXPIRED, unless it was revoked; what is more than a week overdue is
+    SUSPENDED, also where nobody has signed a status list since.
+    """
+    if found.status == "REVOKED":
+        return found
+    if to_moment(at) < expires_at:
+        due = found.next_evaluation
+        if found.status == "VALID" and due is not None and is_overdue(due, at):
+            return replace(found, status="SUSPENDED", cause="overdue", reason=overdue(due), since=to_moment(at))
         return found
     sentence = "twelve months have passed since its issue; a new certificate goes on"
     return replace(found, status="EXPIRED", reason=sentence, since=expires_at, next_evaluation=None)

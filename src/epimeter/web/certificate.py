@@ -87,13 +87,13 @@ def certificate(request: Request, certificate_id: Id) -> Facts:
             "since": standing.since,
             "evaluated_at": standing.evaluated_at,
             "next_evaluation": standing.next_evaluation,
+            "assessed": standing.assessed,
         },
         "says": sentences(document),
         "similar_systems": similar_sentence(names, tries),
         "does_not_prove": [*NOT_PROVEN, *([ONLY_SUMS] if sums else [])],
         "metrics": metrics(document),
         "attestations": [one.sentence for one in attestations(state.ledger.registry, certificate_id)],
-        "self_assessed": document["certificate"]["level"] == "L3",
         "history": [
             event.to_json() | {"words": CAUSES.get(event.cause, event.cause)}
             for event in state.ledger.registry.life(certificate_id)

@@ -215,6 +215,7 @@ def _line(row: Any, head: _Head, stands: standing.Standing) -> Facts:
         "domain": row["domain"],
         "level": row["level"],
         "assurance": head.evidence.assurance,
+        "assessed": stands.assessed,
         "attempt": head.evidence.attempt,
         "status": stands.status,
         "reason": stands.reason,
@@ -265,7 +266,19 @@ def _sent(request: Request, data: bytes, media: str, next_: str | None, look: Re
 def as_csv(request: Request, look: Search, cursor: Cursor = None) -> Response:
     """The registry for a spreadsheet, 200 lines at a time."""
     items, next_ = search_lines(request.app.state, look, limit=MOST, after=cursor)
-    names = ["id", "organization", "system_id", "domain", "level", "assurance", "attempt", "status", "reason", "since"]
+    names = [
+        "id",
+        "organization",
+        "system_id",
+        "domain",
+        "level",
+        "assurance",
+        "assessed",
+        "attempt",
+        "status",
+        "reason",
+        "since",
+    ]
     names += ["issued_at", "expires_at", "next_evaluation"]
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\r\n")

@@ -141,7 +141,7 @@ def facts_of(given: dict[str, Any]) -> Facts:
     try:
         found = msgspec.convert(given, EvaluateRequest)
     except msgspec.ValidationError as fault:
-        raise invalid(fault, "/query") from None
+        raise invalid(fault, EvaluateRequest, "/query") from None
     return Facts.of(found)
 
 

@@ -44,6 +44,7 @@ from epimeter.trust.canonical import load_canonical
 from epimeter.trust.certificate import Subject
 from epimeter.trust.names import similar_sentence
 from epimeter.trust.registration import RegisteredPlan
+from epimeter.trust.standing import shown
 from epimeter.trust.statement import to_envelope
 
 area = APIRouter(tags=["registry"])
@@ -175,7 +176,8 @@ def dsse(request: Request, certificate_id: Id) -> Response:
 def badge_of(request: Request, certificate_id: Id) -> Response:
     document = load_canonical(document_of(request, certificate_id))
     status = request.app.state.ledger.status_of(document, datetime.now(UTC))
-    made = badge(document["certificate"]["level"], status)
+    level = shown(document["certificate"]["level"], state_of(request.app.state.ledger, certificate_id).assessed)
+    made = badge(level, status)
     return Response(made, headers={"Cache-Control": "public, max-age=60"}, media_type="image/svg+xml")
 
 
@@ -318,6 +320,7 @@ def search(
             status=standing.status,
             reason=standing.reason,
             next_evaluation=standing.next_evaluation,
+            assessed=standing.assessed,
         )
         for row, standing in found
     ]

@@ -107,6 +107,8 @@ class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):
     completed_at: str | None = None
     metrics: Metrics | None = None
     compliance: Compliance | None = None
+    assessed: str | None = None
+    """`self-assessed` for L3: it asks for an audit by a third party, and no measurement is one."""
     accuracy: float | None = None
     risk: str | None = None
     dataset: DatasetReport | None = None

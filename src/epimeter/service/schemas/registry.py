@@ -61,6 +61,8 @@ class CertificateState(Struct, frozen=True, kw_only=True):
     """The last evaluation that counts towards its renewal."""
     next_evaluation: str | None
     """The day by which the next evaluation is due; a week later it is suspended."""
+    assessed: str | None = None
+    """Of L3, which asks for an audit by a third party: self-assessed, or attested once an auditor's attestation is in the log."""
 
 
 class VerdictStep(Struct, frozen=True, kw_only=True):
@@ -214,6 +216,8 @@ class RegistryLine(Struct, frozen=True, kw_only=True):
     """Why it is not VALID."""
     next_evaluation: str | None
     """The day by which the next evaluation is due."""
+    assessed: str | None = None
+    """Of L3, which asks for an audit by a third party: self-assessed, or attested once an auditor's attestation is in the log."""
 
 
 class RegistryPage(Struct, frozen=True):
