@@ -4,7 +4,7 @@ import pydoc
 
 from click.testing import CliRunner
 
-from epimeter.card import catalogue, find
+from epimeter.card_index import catalogue, find
 from epimeter.cli import epimeter
 from epimeter.generate import properties_page, reference_page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.generate import main, pages, stale
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 import epimeter
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.cli import epimeter as command
 from epimeter.core import lib
 from epimeter.errors import EpimeterError, InputError, MergeError, UndefinedMetricError

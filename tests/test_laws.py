@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from epimeter import evaluate, testing
-from epimeter.card import Card, Metric, _view, catalogue
+from epimeter.calling import Metric, rows_view
+from epimeter.card import Card
+from epimeter.card_index import catalogue
 from epimeter.errors import OrderWarning
 from epimeter.summaries import Bins, Rows
 
@@ -111,7 +113,7 @@ def test_every_metric_travels_to_another_process(metric):
 
 def broken(function, reads, **facts):
     """A metric outside the catalogue that breaks a law."""
-    return Metric(Card("broken", "Broken", "bin", "-", "-", **facts), function, reads, _view)
+    return Metric(Card("broken", "Broken", "bin", "-", "-", **facts), function, reads, rows_view)
 
 
 def first_row(view):
@@ -139,7 +141,7 @@ def test_the_law_of_refusal_finds_a_metric_that_accepts_everything():
         def __call__(self, *columns, **choices):
             return 0.0
 
-    careless = Careless(Card("careless", "Careless", "bin", "-", "-"), lambda bins: 0.0, Bins(10), _view)
+    careless = Careless(Card("careless", "Careless", "bin", "-", "-"), lambda bins: 0.0, Bins(10), rows_view)
     with pytest.raises(AssertionError, match="accepted bad rows"):
         testing.refuses_bad_rows(careless, SAMPLES[0])
 

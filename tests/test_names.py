@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from epimeter import evaluate
-from epimeter.card import catalogue, find
+from epimeter.card_index import catalogue, find
 from epimeter.cli import epimeter
 from epimeter.errors import InputError, UnknownMetricError
 from epimeter.metrics import ece, onto_ece

@@ -24,6 +24,8 @@ ORDER = (
     "results",
     "uncertainty",
     "card",
+    "calling",
+    "card_index",
     "schema",
     "metrics",
     "stub",

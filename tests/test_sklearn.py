@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.errors import InputError
 from epimeter.metrics import brier_score, classwise_ece, ece, nll
 from epimeter.sklearn import scorer as scorer_of

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.errors import InputError
 from epimeter.metrics import brier_score, classwise_ece, ece
 from epimeter.views import view

@@ -16,11 +16,11 @@ _HOMES = {
     "EpimeterError": "epimeter.errors",
     "InputError": "epimeter.errors",
     "UndefinedMetricError": "epimeter.errors",
-    "catalogue": "epimeter.card",
+    "catalogue": "epimeter.card_index",
     "evaluate": "epimeter.report",
     "evaluate_forecasts": "epimeter.report",
-    "find": "epimeter.card",
-    "metric": "epimeter.card",
+    "find": "epimeter.card_index",
+    "metric": "epimeter.card_index",
     "read_log": "epimeter.readers.logs",
     "scan": "epimeter.report.scan",
 }
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from epimeter.card import catalogue, find, metric
+    from epimeter.card_index import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.readers.logs import read_log
     from epimeter.report import evaluate, evaluate_forecasts

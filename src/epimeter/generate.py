@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from epimeter.card import Metric, catalogue
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue
 from epimeter.schema import COSTS, PROPER, described, test_words
 from epimeter.stub import metrics_stub
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from epimeter.card import Metric, summary_line
+from epimeter.calling import Metric, summary_line
 from epimeter.limits import Above, AtLeast, Between
 from epimeter.parameters import REQUIRED, Parameter
 from epimeter.results import plain

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.results import Result
 

@@ -11,7 +11,7 @@ import inspect
 import math
 from typing import Any
 
-from epimeter.card import Metric, summary_line
+from epimeter.calling import Metric, summary_line
 from epimeter.parameters import Parameter
 
 WORDS = {int: "int", float: "float", bool: "bool", str: "str"}
@@ -27,7 +27,7 @@ def metrics_stub() -> str:
     import epimeter.metrics as entered
 
     metrics = [getattr(entered, name) for name in entered.__all__]
-    local = _local_names([("epimeter.card", "Metric"), *(returned(metric) for metric in metrics)])
+    local = _local_names([("epimeter.calling", "Metric"), *(returned(metric) for metric in metrics)])
     imports: dict[str, list[str]] = {}
     for (module, name), called in sorted(local.items()):
         imports.setdefault(module, []).append(name if name == called else f"{name} as {called}")

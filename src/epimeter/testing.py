@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric, find
+from epimeter.calling import Metric
+from epimeter.card_index import find
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.summaries.travel import from_bytes, to_bytes

@@ -5,7 +5,7 @@ import pytest
 
 import epimeter
 from epimeter import scan
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.inference.known import moment_recipes
 from epimeter.passes.ledger import joined
 from epimeter.report.building import reports

@@ -91,7 +91,7 @@ def test_the_site_asks_no_other_host_and_has_its_parts(site):
 
 
 def test_every_metric_and_every_command_is_on_the_site(site):
-    from epimeter.card import catalogue
+    from epimeter.card_index import catalogue
     from epimeter.cli import COMMANDS
 
     assert not [name for name in catalogue() if not (site / f"reference/{name}.html").exists()]

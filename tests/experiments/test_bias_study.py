@@ -48,7 +48,7 @@ def test_a_tiny_study_is_written_as_data_and_answers_which_metric(tmp_path, caps
 
 
 def test_at_a_thousand_rows_ece_says_too_much_and_the_error_of_neighbours_more(monkeypatch):
-    from epimeter.card import find
+    from epimeter.card_index import find
 
     chosen = {name: find(name) for name in ("ece", "ece_knn", "ece_db", "brier_score")}
     monkeypatch.setattr(bias, "measures", lambda: chosen)
@@ -61,7 +61,7 @@ def test_at_a_thousand_rows_ece_says_too_much_and_the_error_of_neighbours_more(m
 
 
 def test_every_sample_is_the_same_whatever_the_truth_and_another_seed_is_another(monkeypatch):
-    from epimeter.card import find
+    from epimeter.card_index import find
 
     monkeypatch.setattr(bias, "measures", lambda: {"brier_score": find("brier_score")})
     cells = bias.cells(3, {100: 2})

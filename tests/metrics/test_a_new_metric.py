@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from epimeter import card, evaluate, scan
-from epimeter.card import metric
+from epimeter import card_index, evaluate, scan
+from epimeter.card_index import metric
 from epimeter.cli import main
 from epimeter.generate import reference_page
 from epimeter.inference import interval
@@ -27,8 +27,8 @@ def distances(view):
 @pytest.fixture
 def new_metrics(monkeypatch):
     """Three metrics that nobody knows: of bins, of a score of answers, and a statistic."""
-    card.catalogue()
-    monkeypatch.setattr(card, "_CATALOGUE", dict(card._CATALOGUE))
+    card_index.catalogue()
+    monkeypatch.setattr(card_index, "_CATALOGUE", dict(card_index._CATALOGUE))
     facts = {"equation": "x", "source": "made up on the spot"}
 
     @metric(title="Cubic gap", family="bin", reads=Bins(12), range=(0.0, 1.0), ideal=0.0,
@@ -94,7 +94,7 @@ def test_the_cells_bound_it_as_its_card_says(new_metrics, rows):
 
 
 def test_its_page_and_the_command_know_it(new_metrics, rows, capsys):
-    page = reference_page(card.find("cubic_gap"))
+    page = reference_page(card_index.find("cubic_gap"))
     assert "**Cubic gap** (bin family)" in page and "| in one pass | exactly, in one pass |" in page
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", str(rows[2]), "--metric", "cubic gap,answer_distance", "--json"])

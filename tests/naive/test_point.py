@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from epimeter import metrics as m
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.views import view
 

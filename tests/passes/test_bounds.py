@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from epimeter import scan
-from epimeter.card import catalogue, find
+from epimeter.card_index import catalogue, find
 from epimeter.metrics.kernel.laplace import kernel_form
 from epimeter.passes.bounds import bounded
 from epimeter.passes.bounds.cuts import _largest, _least

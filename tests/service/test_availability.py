@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 from servers import running
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.service.children import Children
 from epimeter.service.columns import Columns
 from epimeter.service.errands import MeasuredRows, MeasureRows

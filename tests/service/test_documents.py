@@ -8,7 +8,7 @@ import ground
 import jsonschema
 import pytest
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.service.examples import EXAMPLES, refreshed
 from epimeter.service.problems import KINDS
 from epimeter.service.schemas.certificate import SENTENCES, certificate_components

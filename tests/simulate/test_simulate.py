@@ -50,7 +50,7 @@ def test_quadrature_agrees_with_another_rule(name):
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("metric", ["ece", "mce", "brier_score", "ecce_mad", "ecce_r"])
 def test_the_population_itself_measures_what_is_integrated(name, metric):
-    from epimeter.card import find
+    from epimeter.card_index import find
 
     truth = simulate.truth(name)
     on_nodes = population._on_the_population(truth, find(metric), {})

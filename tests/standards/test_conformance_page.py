@@ -143,7 +143,7 @@ def test_the_test_of_a_clause_goes_the_way_of_a_user():
     import epimeter
     import epimeter.metrics
     import epimeter.standards
-    from epimeter.card import catalogue
+    from epimeter.card_index import catalogue
 
     public = {*epimeter.__all__, *epimeter.standards.__all__, *catalogue(), "evaluate_standards", "records", "passport"}
     library = {place.rpartition(".")[2] for place in LIBRARY} | set(epimeter.standards.unknowns.__all__)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from epimeter.card import catalogue
+from epimeter.card_index import catalogue
 from epimeter.cli.certainty import Certainty
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError

@@ -8,7 +8,8 @@ import textwrap
 
 import click
 
-from epimeter.card import Metric, catalogue, find
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue, find
 from epimeter.schema import COSTS, PROPER, described, test_words
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.report.measurement import Report
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def test(
     epimeter test predictions.csv --tau 0.05 --of ece_db --gate
     epimeter test predictions.csv --metric ece,ecce_r --json
     """
-    from epimeter.card import find
+    from epimeter.card_index import find
     from epimeter.inference import calibration_tests, drawn_null, safe_calibration_test, tolerance_test
     from epimeter.inference.critical import LAWS
 

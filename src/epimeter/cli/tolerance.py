@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.cli.judging import aligned
 from epimeter.errors import InputError
 from epimeter.inference.known import refuse_without_value

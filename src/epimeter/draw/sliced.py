@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.draw.canvas import BLUE, INK, LEFT, SMALL, SOFT, dressed, named, page, panel
 from epimeter.draw.saving import require_matplotlib
 from epimeter.errors import InputError

@@ -14,7 +14,8 @@ import time
 import warnings
 from typing import Any
 
-from epimeter.card import Metric, catalogue
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue
 from epimeter.errors import EpimeterError, UndefinedMetricError
 from epimeter.experiments import bias_numbers
 from epimeter.report import evaluate

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import Metric, catalogue
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue
 from epimeter.errors import EpimeterError, UndefinedMetricError
 from epimeter.inference import interval
 from epimeter.results import Result

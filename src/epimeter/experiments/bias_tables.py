@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from epimeter.card import find
+from epimeter.card_index import find
 
 Results = Mapping[str, Mapping[str, Any]]
 ERRORS = (

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.forecasts import forecast
 from epimeter.gate.policy import Gate, Requirement

@@ -9,7 +9,7 @@ from hashlib import sha256
 from urllib.parse import quote
 from xml.etree import ElementTree as xml
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.gate.verdict import Outcome, PolicyJudgement, RequirementVerdict
 
 LEVELS: dict[Outcome, str] = {"pass": "none", "warn": "warning", "fail": "error", "cannot judge": "error"}

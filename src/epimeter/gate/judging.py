@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import EpimeterError, InputError, ReadError, UndefinedMetricError
 from epimeter.gate.forecasts import against_forecasts, measured_forecasts, read_gate_forecasts
 from epimeter.gate.policy import Gate, Requirement

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.kinds import KINDS
 from epimeter.readers.forecast import Choice

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.inference.bootstrap import Resampler, bootstrapped, ends
 from epimeter.inference.consistency import redrawn

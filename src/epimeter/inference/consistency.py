@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric as card
+from epimeter.card_index import metric as card
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import draws as random
 from epimeter.inference.critical import Alternative, drawn_bounds, refuse_few_draws

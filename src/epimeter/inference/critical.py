@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.errors import InputError
 from epimeter.metrics.bin.adaptive import pearson_quantile
 from epimeter.metrics.bin.square import l2_ece_ci, null_law

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.inference.inversion import BinnedError, WalkError
 from epimeter.inference.spread import SamplingDesign
 from epimeter.metrics.bin.sweep import Searched

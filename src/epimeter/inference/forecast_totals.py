@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.forecasts import Forecast
 from epimeter.inference.bootstrap import ends

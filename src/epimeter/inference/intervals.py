@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric, find
+from epimeter.calling import Metric
+from epimeter.card_index import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped, ends, jackknifed
 from epimeter.inference.consistency import redrawn

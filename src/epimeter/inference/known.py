@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.event_means import level_ends, residual_ends

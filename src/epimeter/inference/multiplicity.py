@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric as card
+from epimeter.card_index import metric as card
 from epimeter.errors import InputError
 from epimeter.inference.consistency import Alpha
 from epimeter.results import Result

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import ends
 from epimeter.inference.scheme import Scheme, scheme

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from epimeter.card import metric as card
+from epimeter.card_index import metric as card
 from epimeter.errors import UndefinedMetricError
 from epimeter.inference.consistency import Alpha, consistency_test, judged
 from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric as card
+from epimeter.card_index import metric as card
 from epimeter.errors import InputError, MergeError
 from epimeter.inference.consistency import Alpha
 from epimeter.limits import Above, BinCount

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import Metric, find
+from epimeter.calling import Metric
+from epimeter.card_index import find
 from epimeter.core.threads import cores
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result

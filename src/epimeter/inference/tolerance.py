@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.bootstrap import bootstrapped
 from epimeter.inference.draws import at_least, at_most

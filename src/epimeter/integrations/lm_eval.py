@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.integrations.scored import HEADLINES, Pair, measured
 from epimeter.readers.logs.outcomes import softmax
 from epimeter.readers.logs.stated import stated

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import UndefinedMetricError
 from epimeter.results import Result
 

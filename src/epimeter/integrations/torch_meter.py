@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import InputError, MergeError
 from epimeter.integrations.torch_batch import IGNORED, UNKNOWN, UNSOUND, TorchBatch, read
 from epimeter.integrations.torch_gather import gathered

@@ -3,7 +3,7 @@
 
 from typing import Any, Literal
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.metrics.bin.adaptive import AdaptiveTest
 from epimeter.metrics.bin.balance import Areas
 from epimeter.metrics.bin.hosmer import ChiSquareTest, ClassTests

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from epimeter.card import Metric, find
+from epimeter.calling import Metric
+from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.inference.known import moment_recipes
 from epimeter.kinds import Kind

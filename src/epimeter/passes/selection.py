@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from epimeter.card import Metric, catalogue, find
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue, find
 from epimeter.errors import InputError
 from epimeter.kinds import Kind
 from epimeter.parameters import in_our_words

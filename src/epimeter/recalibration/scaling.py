@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.core.threads import SHARE, shared
 from epimeter.errors import InputError
 from epimeter.metrics.curve.levels import TOP_LABEL, clipped, filled, logistic, logit, points

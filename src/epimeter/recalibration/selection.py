@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section
 from epimeter.errors import InputError, UndefinedMetricError

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import BinCount
 from epimeter.metrics.curve.isotonic import isotonic, mean_score
 from epimeter.metrics.curve.levels import TOP_LABEL, are_whole, as_copies, filled, weighty_rows

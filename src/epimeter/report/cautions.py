@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.kinds import Kind
 from epimeter.passes.ledger import SliceTotals
 from epimeter.readers.predictions import contrary_sentence

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.errors import InputError
 from epimeter.inference.intervals import (
     FEW_UNITS,

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import epimeter
-from epimeter.card import Metric, catalogue, find
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue, find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference.intervals import interval_for
 from epimeter.readers.coco import Detections, read_coco

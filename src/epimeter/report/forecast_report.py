@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.forecasts import WORDING, ForecastKind
 from epimeter.report.measurement import Measurement, Measurements

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import epimeter
-from epimeter.card import Metric, catalogue, find
+from epimeter.calling import Metric
+from epimeter.card_index import catalogue, find
 from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
 from epimeter.forecasts import Forecast, Sets, forecast
 from epimeter.inference.forecasts import interval_of_forecast

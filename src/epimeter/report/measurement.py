@@ -219,7 +219,7 @@ def _stated(value: Any) -> Any:
 
 def _known_name(metric: Any) -> str | None:
     """The name of the metric that somebody calls otherwise: by an alias, or in other letters."""
-    from epimeter.card import find
+    from epimeter.card_index import find
 
     try:
         return find(metric).name if isinstance(metric, str) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.core.threads import cores
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.passes.bounds import bounded

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.documents.sections import Document, Grid, Items, Section
 from epimeter.kinds import WORDING
 from epimeter.report import figures

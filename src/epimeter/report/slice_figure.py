@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.documents.sections import Grid, Picture
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Measurement, Report

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.kinds import WORDING
 from epimeter.report.diagram import diagram
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import find
+from epimeter.card_index import find
 from epimeter.errors import EpimeterError
 from epimeter.kinds import WORDING, Kind
 from epimeter.passes.plan import VERDICT_TESTS, VERDICT_TOTALS

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from epimeter.card import catalogue, find
+from epimeter.card_index import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
 from epimeter.metrics import ers_ece
 from epimeter.passport import canonical, passport, pdf

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from epimeter.card import Metric, find
+from epimeter.calling import Metric
+from epimeter.card_index import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
 from epimeter.simulate.laws import Floats, Levels

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.core import accepted, lib, read, write
 from epimeter.limits import AtLeast, Between, BinCount
 from epimeter.summaries import Rows

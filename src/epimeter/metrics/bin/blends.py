@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.point.brier import square_errors
 from epimeter.summaries import Bins, BinTotals, Rows, fixed, paired

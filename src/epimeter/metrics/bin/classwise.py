@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError
 from epimeter.limits import Between, BinCount
 from epimeter.metrics.bin.expected import Norm, power_mean

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.summaries import Bins, BinTotals, ClassBins

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.summaries import Bins, BinTotals
 from epimeter.summaries.cuts import Cut

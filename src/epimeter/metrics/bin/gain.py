@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.card import Metric, find, metric
+from epimeter.calling import Metric
+from epimeter.card_index import find, metric
 from epimeter.errors import InputError
 from epimeter.results import Result
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.core import accepted, lib, read, write
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast, Between

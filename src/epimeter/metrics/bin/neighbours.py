@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.summaries import Ordered, OrderedRows, Rows
 from epimeter.views import Binary

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import BinCount
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Recipe

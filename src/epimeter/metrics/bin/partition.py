@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.summaries import Rows
 from epimeter.summaries.fixed import BLOCK, Fixed, normalised, scaled

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import BinCount
 from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm
 from epimeter.summaries import BinnedRows, Binning, Bins, BinTotals, Rows

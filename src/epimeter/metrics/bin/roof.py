@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast, Between
 from epimeter.metrics.bin.staircase import SweepCut, running, width_edges
 from epimeter.results import Result

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.results import Result
 from epimeter.summaries import Bins, BinTotals, Rows

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.debiased import debiased_square
 from epimeter.metrics.bin.expected import BIN_SYMBOLS, Norm, power_mean

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.differences import ASYMPTOTIC, WEIGHTS

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.metrics.cumulative.brownian import brownian_tail
 from epimeter.metrics.cumulative.walk import (
     REDUCED,

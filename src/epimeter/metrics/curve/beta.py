@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome, one_place
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, clipped, filled, logit
 from epimeter.metrics.curve.logistic import BetaMap, fitted_beta, log_likelihood

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import Between
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, filled, logit, weighted_mean
 from epimeter.metrics.curve.logistic import (

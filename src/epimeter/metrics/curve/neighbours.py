@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.checks import ROW_SUM_TOLERANCE
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import Above, AtLeast, Between

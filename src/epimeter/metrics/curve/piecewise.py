@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm

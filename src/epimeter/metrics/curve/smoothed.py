@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import Above, Between
 from epimeter.metrics.curve.levels import TOP_LABEL, as_copies, filled, points, quantiles, weighted_mean, weighty_rows
 from epimeter.metrics.curve.loess import loess

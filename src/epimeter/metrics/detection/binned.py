@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import AtLeast, BinCount
 from epimeter.metrics.detection.matching import DETECTED, Matched, Share, match

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Above
 from epimeter.metrics.detection.matching import DETECTED, Share, match

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.limits import BinCount
 from epimeter.metrics.detection.binned import needs_detections

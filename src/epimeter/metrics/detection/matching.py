@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import Between
 from epimeter.metrics.detection.columns import Scene, areas, scene
 from epimeter.results import Result

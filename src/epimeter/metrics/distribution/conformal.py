@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.forecasts import COLUMNS, Sets
 from epimeter.metrics.distribution.coverage import Level
 from epimeter.summaries.exact import RowMeans, RowSums

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.forecasts import COLUMNS, Forecast
 from epimeter.limits import Between
 from epimeter.summaries.exact import RowMeans, RowSums

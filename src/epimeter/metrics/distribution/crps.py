@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.forecasts import COLUMNS, Ensemble, Forecast, Normal, Quantiles
 from epimeter.metrics.distribution.pinball import pinball
 from epimeter.summaries.exact import RowMeans, RowSums

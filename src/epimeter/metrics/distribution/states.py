@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.forecasts import COLUMNS, Forecast
 from epimeter.limits import Between
 from epimeter.results import Result

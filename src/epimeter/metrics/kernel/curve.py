@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
 from epimeter.metrics.kernel.regression import left_out, smoothed

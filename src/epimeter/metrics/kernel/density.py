@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import Between
 from epimeter.metrics.kernel.areas import absolute_area, simpson
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen

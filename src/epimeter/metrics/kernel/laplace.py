@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.metrics.kernel.bandwidth import Bandwidth, chosen
 from epimeter.metrics.kernel.recursions import laplace_form
 from epimeter.metrics.kernel.sums import kernel_sums

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.kernel.sums import levels_of
 from epimeter.summaries import Ordered, OrderedRows

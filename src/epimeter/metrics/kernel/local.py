@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.kernel.distances import width_of
 from epimeter.metrics.kernel.pairs import PairKernel, Pairs, points_and_residuals

@@ -23,7 +23,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError
 from epimeter.limits import Above
 from epimeter.metrics.kernel import recursions

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Above, AtLeast
 from epimeter.metrics.kernel.distances import width_of

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast
 from epimeter.metrics.kernel.limiting import spectral_test, wild_test
 from epimeter.metrics.kernel.pairs import Pairs, calibration_pairs

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.results import Result
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.means import in_core

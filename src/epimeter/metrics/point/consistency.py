@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.checks import check_finite, numbers, refuse
 from epimeter.errors import InputError
 from epimeter.limits import Between

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import AtLeast, Between
 from epimeter.summaries import Mean, MeanOf, Rows
 from epimeter.summaries.sums import row_mean

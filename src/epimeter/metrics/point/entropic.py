@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError
 from epimeter.limits import Between
 from epimeter.metrics.point.spiegelhalter import from_centre, two_sided

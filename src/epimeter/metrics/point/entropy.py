@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics.point.likelihood import Clip, log_losses
 from epimeter.summaries.sums import Sums, SumsOf

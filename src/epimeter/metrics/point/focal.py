@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import InputError
 from epimeter.limits import AtLeast
 from epimeter.metrics.point.brier import square_errors

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.checks import check_finite, numbers, refuse
 from epimeter.errors import InputError
 from epimeter.metrics.point.distance import row_absolute_errors

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.results import Result
 from epimeter.summaries.means import in_core
 from epimeter.summaries.rowwise import row_dot, row_sum

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.logarithm import log
 from epimeter.views import View

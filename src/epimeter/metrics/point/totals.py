@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.summaries.means import in_core
 from epimeter.summaries.sums import Sums, SumsOf
 from epimeter.uncertainty import SmoothSums

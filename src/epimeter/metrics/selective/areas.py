@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import Between
 from epimeter.metrics.selective.coverage import CoverageCurve

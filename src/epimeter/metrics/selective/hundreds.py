@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.selective.areas import READ

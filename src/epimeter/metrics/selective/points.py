@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.limits import Between
 from epimeter.metrics.selective.areas import READ
 from epimeter.metrics.selective.coverage import CoverageCurve

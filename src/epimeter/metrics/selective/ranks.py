@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from epimeter.card import metric
+from epimeter.card_index import metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.metrics.selective.areas import READ
 from epimeter.summaries.rows import OrderedAnswers, OrderedRows

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from epimeter.card import Metric
+from epimeter.calling import Metric
 from epimeter.summaries.bins import Bins
 from epimeter.summaries.cell_totals import CellTotals
 from epimeter.summaries.recipe import Recipe

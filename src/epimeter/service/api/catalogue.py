@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from epimeter.card import catalogue, find
+from epimeter.card_index import catalogue, find
 from epimeter.errors import UnknownMetricError
 from epimeter.schema import described
 from epimeter.service.answers import answer
