@@ -391,6 +391,29 @@ def test_api4_nesting_is_refused_in_every_body(service, tenant):
         assert nobody.get("/healthz").status_code == 200
 
 
+def test_api4_an_answer_quotes_only_so_much_of_what_came(tenant):
+    """Whatever a refusal names, a value, a key or a column, it does not send all of it back."""
+    long = "x" * 900_000
+    row = {"confidence": 0.5, "correct": True}
+    table = pa.table({**{name: [value] for name, value in row.items()}, long: [1]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    sent = [
+        (JSON, json.dumps({**ONE, "domain": long})),
+        (JSON, json.dumps({**ONE, long: 1})),
+        (JSON, json.dumps({**ONE, "metrics": ["y" * 200] * 4000})),
+        (NDJSON, json.dumps({**row, long: 1})),
+        (ARROW, sink.getvalue().to_pybytes()),
+    ]
+    for kind, body in sent:
+        params = {} if kind == JSON else {"model_id": "m"}
+        answer = tenant.post(PATH, content=body, params=params, headers={"content-type": kind})
+        assert answer.status_code == 422 and len(answer.content) < 10_000, (kind, answer.status_code, answer.text[:500])
+    assert "must be one of" in (said := tenant.post(PATH, json={**ONE, "domain": long}).json()["detail"])
+    assert "characters left out" in said
+
+
 def test_api4_streams_are_limited(tenant, service):
     with service.tenant(f"Streams {time.time_ns()}", "OPEN") as client:
         held = [client.stream("GET", "/v1/signal/stream") for _ in range(2)]

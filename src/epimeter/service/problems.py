@@ -24,6 +24,8 @@ from starlette.exceptions import HTTPException
 from epimeter.errors import EpimeterError, InputError, TrustError, UndefinedMetricError, VerificationError
 
 MEDIA_TYPE = "application/problem+json"
+LONGEST = 2000
+"""Characters of a sentence; one that quotes what came would otherwise be as long as the caller likes."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 log = logging.getLogger("epimeter.service")
 
@@ -82,15 +84,23 @@ class Problem(Exception):
         errors: Sequence[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
         self.kind = kind
-        self.detail = detail
-        self.errors = errors
+        self.detail = shortened(detail)
+        self.errors = [(shortened(pointer), shortened(sentence)) for pointer, sentence in errors]
+        super().__init__(self.detail)
         self.headers = dict(headers or {})
 
     @property
     def status(self) -> int:
         return KINDS[self.kind].status
+
+
+def shortened(sentence: str) -> str:
+    """A sentence of bounded length: both of its ends, and how much stood between."""
+    left_out = len(sentence) - LONGEST
+    if left_out <= 0:
+        return sentence
+    return f"{sentence[: LONGEST // 2]} … ({left_out:,} characters left out) … {sentence[-LONGEST // 2 :]}"
 
 
 def as_problem(fault: Exception) -> Problem:

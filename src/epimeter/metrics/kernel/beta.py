@@ -48,7 +48,8 @@ Integers = NDArray[np.integer]
     "error estimator); Lane 2025 s5.2 eq 67-68 (completed)",
     pitfalls="A squared error by default, and slightly negative values occur when debias is true. Print gives T alone, "
     "one of the three terms of the error. The authors' code counts both classes (twice debias=false). From 1,000 distinct "
-    "confidences on the sums are carried by Chebyshev points: within 1e-9 of all pairs (seen: 1e-12), in linear time.",
+    "confidences on the sums are carried by Chebyshev points: within 1e-9 of all pairs (seen: 8e-11, at a bandwidth of "
+    "1e-5), in linear time.",
     aliases=("ece-kde (binary)",),
 )
 def bkde(
@@ -193,7 +194,7 @@ class _Kernels:
     matrix="used whole (canonical calibration); a vector p is read as 1 - p, p",
     pitfalls="The L1 distance of two probability vectors reaches 2, not 1. With many classes few samples are near one "
     "another and the estimate is dominated by single labels. Time grows with N^2 K; with two classes that add up to 1 it "
-    "grows with N, and from 1,000 rows on the value is within 1e-9 of all pairs (seen: 1e-11).",
+    "grows with N, and from 1,000 rows on the value is within 1e-9 of all pairs (seen: 8e-11, at a bandwidth of 1e-5).",
     aliases=("ece-kde",),
 )
 def dkde(
