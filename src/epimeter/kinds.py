@@ -28,6 +28,8 @@ class Wording:
     ----------
     what
         What each row states, as a report's first line says it.
+    noun
+        What each stated number is called, in one word.
     said, seen
         Axis labels: what was stated, what then came.
     too_much, too_little
@@ -37,6 +39,7 @@ class Wording:
     """
 
     what: str
+    noun: str
     said: str
     seen: str
     too_much: str
@@ -47,6 +50,7 @@ class Wording:
 WORDING: dict[Kind, Wording] = {
     "event": Wording(
         "events: each row states the probability of outcome 1",
+        "probability",
         "probability stated for outcome 1",
         "outcome 1 came true",
         "says {} points too much for outcome 1",
@@ -55,6 +59,7 @@ WORDING: dict[Kind, Wording] = {
     ),
     "answer": Wording(
         "answers: each row states the confidence in the answer given",
+        "confidence",
         "confidence stated in the answer",
         "the answer was right",
         "is over-confident by {} points",
@@ -63,6 +68,7 @@ WORDING: dict[Kind, Wording] = {
     ),
     "classes": Wording(
         "classes: each row states one probability a class",
+        "confidence",
         "confidence stated in the top label",
         "the top label was right",
         "is over-confident by {} points in its top label",

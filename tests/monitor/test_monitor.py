@@ -109,6 +109,29 @@ def test_being_off_from_the_beginning_is_no_change_but_outside_the_tolerance(tmp
     assert seen(folder, "--tolerance", "0.1")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("names", "shift", "said"),
+    [
+        (("confidence", "correct"), -0.08, r"it is over-confident by at least \d\.\d points since"),
+        (("y_prob", "y_true"), -0.08, r"it says at least \d\.\d points too much for outcome 1 since"),
+        (("y_prob", "y_true"), 0.08, r"it says at least \d\.\d points too little for outcome 1 since"),
+    ],
+)
+def test_every_sentence_about_a_stream_uses_the_words_of_its_kind(tmp_path, names, shift, said):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for number in range(18):
+        table = rows(number, shift=shift * (1 if number < 10 else 2))  # so that a change is told as well
+        known = dict(zip(("confidence", "correct"), names, strict=True))
+        table = table.rename_columns([known.get(name, name) for name in table.column_names])
+        pq.write_table(table, folder / f"part-{number:03d}.parquet")
+    page = tmp_path / "page.html"
+    code, output = typed("monitor", folder, "--level", "L3", "-o", page)
+    everything = output + page.read_text()
+    assert code == 1 and re.search(said, " ".join(output.split()))
+    assert ("confiden" in everything) == (names[0] == "confidence")
+
+
 def test_the_limit_of_a_level_is_watched_firm_or_marginal(tmp_path):
     folder = stream(tmp_path / "level", days=21, begins=0, shift=-0.2)
     _, state = seen(folder, "--level", "L3", "--tolerance", "0.3")

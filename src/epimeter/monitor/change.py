@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.inference.detectors import Reference, log_e_values, log_mean, log_weights, onset, onward
+from epimeter.kinds import WORDING, Kind
 from epimeter.monitor.alarm import Alarm, called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.series import Series, Totals
@@ -235,7 +236,7 @@ class Episodes:
                     slices=names,
                     opened=self.found.starts[self.places[step]],
                     since=since,  # type: ignore[arg-type]
-                    what=_what(size, names, worst),
+                    what=_what(self.found.kind, size, names, worst),
                     sure=_sure(evidence, self.settings),
                     advice="Look at what changed in the system or its inputs on that day; recalibrate, or take a new reference "
                     "if the change is meant",
@@ -287,7 +288,9 @@ class Episodes:
         return f"[{k / RANGES:g}, {(k + 1) / RANGES:g}{']' if k == RANGES - 1 else ')'}", most
 
 
-def _what(size: CalibrationChange | None, names: tuple[str, ...], worst: tuple[str, CalibrationChange] | None) -> str:
+def _what(
+    kind: Kind, size: CalibrationChange | None, names: tuple[str, ...], worst: tuple[str, CalibrationChange] | None
+) -> str:
     about = ", ".join(called(name) for name in names[:3]) + (
         f" and {len(names) - 3} more slices" if len(names) > 3 else ""
     )
@@ -297,7 +300,7 @@ def _what(size: CalibrationChange | None, names: tuple[str, ...], worst: tuple[s
         made += f": outcomes come true {abs(size.value) * 100:.1f} points {way} often than in the reference "
         made += f"({size.low * 100:+.1f} to {size.high * 100:+.1f})"
     if worst is not None and (size is None or abs(worst[1].value) > 1.5 * abs(size.value)):
-        made += f", most of all at confidence {worst[0]} ({worst[1].value * 100:+.1f})"
+        made += f", most of all at {WORDING[kind].noun} {worst[0]} ({worst[1].value * 100:+.1f})"
     return made
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from epimeter.documents.sections import Grid, Picture
+from epimeter.kinds import WORDING
 from epimeter.monitor.alarm import called
 from epimeter.monitor.change import difference
-from epimeter.monitor.series import measures, sliding
+from epimeter.monitor.series import READ_AS_ANSWERS, answers, measures, sliding
 from epimeter.monitor.settings import Settings
 from epimeter.monitor.watch import SystemLook
 from epimeter.monitor.window import Window, between
@@ -124,8 +125,8 @@ def _change(system: SystemLook, settings: Settings, name: str) -> Picture:
     _alarms(board, system, settings, ("change",))
     last = points[-1][1] if points else math.nan
     alt = (
-        f"Change of outcome minus confidence against the reference, {called(name)}, one point a {settings.unit} with its 95 % "
-        "interval. "
+        f"Change of outcome minus {WORDING[found.kind].noun} against the reference, {called(name)}, "
+        f"one point a {settings.unit} with its 95 % interval. "
         f"The last point is {last:+.4f}; the green band is the tolerance of {settings.tolerance:g}."
     )
     twin = Grid(
@@ -175,7 +176,10 @@ def _evidence(system: SystemLook, settings: Settings) -> Picture:
 def _ece(system: SystemLook, settings: Settings) -> Picture:
     found = system.series
     places = _at(system, settings)
-    path = measures(found.totals.each(lambda part: sliding(part[:, 0], settings.sliding)))
+    # A limit is one of answers: beside it events are drawn as the standards read them.
+    as_answers = settings.limit is not None and found.kind == "event"
+    totals = answers(found.totals) if as_answers else found.totals
+    path = measures(totals.each(lambda part: sliding(part[:, 0], settings.sliding)))
     labelled = set(found.labelled.tolist())
     made = [(t, path.at(t)) for t in range(len(found.starts)) if t in labelled]
     points = [(places[t], at.ece, at.ece_low, at.ece_high) for t, at in made if at is not None]
@@ -191,7 +195,7 @@ def _ece(system: SystemLook, settings: Settings) -> Picture:
     bands(board, points)
     _alarms(board, system, settings, ("threshold", "absolute"))
     alt = (
-        f"ECE of the sliding week with its 95 % interval; the last is {points[-1][1]:.4f}."
+        f"ECE of the sliding week{READ_AS_ANSWERS if as_answers else ''} with its 95 % interval; the last is {points[-1][1]:.4f}."
         if points
         else "No labelled rows."
     )

@@ -9,6 +9,7 @@ import epimeter
 from epimeter.documents.html import html
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
 from epimeter.documents.terminal import terminal
+from epimeter.kinds import WORDING, kind_of
 from epimeter.monitor.alarm import called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.charts import charts
@@ -51,7 +52,7 @@ def document(look: Overview, *, pictures: bool = False) -> Document:
         f"{alarms} open alarm{'s' if alarms != 1 else ''}" if alarms else "no open alarm"
     )
     rate = f"{look.settings.false_alarms:g} a year"
-    facts = f"as of {look.as_of} · {look.kind} forecasts · one window a {look.settings.unit}"
+    facts = f"as of {look.as_of} · {WORDING[kind_of(look.kind)].what} · one window a {look.settings.unit}"
     facts += f" · tolerance {look.settings.tolerance:g} · false change alarms at most {rate}"
     return Document(title, facts, tuple(sections))
 
@@ -88,7 +89,7 @@ def _system(system: SystemLook, settings: Settings, pictures: bool) -> Section:
     if pictures:
         blocks += charts(system, settings)
         changed = [part for part in system.slices if any(here is not None for here in part.ranges)]
-        blocks += [_ranges(part) for part in changed[:1]]
+        blocks += [_ranges(part, WORDING[system.series.kind].noun) for part in changed[:1]]
         if any(part.drift is not None for part in system.slices):
             blocks.append(_unlabelled(system))
     return Section(system.name, tuple(blocks))
@@ -144,10 +145,12 @@ def _evidence(part: SliceLook, settings: Settings) -> str:
 
 def _state(part: SliceLook, concerned: bool, system: SystemLook) -> str:
     made = "alarm" if concerned else "not compared" if part.evidence is None else "quiet"
-    return made if part.limit is None else f"{made}; {part.limit.sentence}"
+    if part.limit is None:
+        return made
+    return f"{made}; {'read as answers, ' if system.series.kind == 'event' else ''}{part.limit.sentence}"
 
 
-def _ranges(part: SliceLook) -> Grid:
+def _ranges(part: SliceLook, noun: str) -> Grid:
     rows = []
     for k, here in enumerate(part.ranges):
         name = f"[{k / RANGES:g}, {(k + 1) / RANGES:g}{']' if k == RANGES - 1 else ')'}"
@@ -156,8 +159,8 @@ def _ranges(part: SliceLook) -> Grid:
         else:
             rows.append((name, f"{here.rows:,}", f"{here.value:+.4f}", f"{here.low:+.4f} to {here.high:+.4f}"))
     return Grid(
-        f"Change of the last week by confidence, {called(part.name)}",
-        ("confidence", "rows", "change", "interval"),
+        f"Change of the last week by {noun}, {called(part.name)}",
+        (noun, "rows", "change", "interval"),
         tuple(rows),
         frozenset({1, 2}),
     )
@@ -190,6 +193,6 @@ def _unlabelled(system: SystemLook) -> Grid:
         "would come true if calibrated (assumed)",
         "days to truth",
     )
-    caption = "Without labels: confidences of the last week beside the reference. "
+    caption = "Without labels: forecasts of the last week beside the reference. "
     caption += "The expected share is an assumption, not a measurement"
     return Grid(caption, heads, tuple(rows), frozenset(range(1, 7)))

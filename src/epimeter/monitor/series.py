@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.kinds import Kind
 from epimeter.monitor.cells import OFF_SCALE, RANGES, ROWS, SHOWN, SIZE, TRUE, Cells, stated
 from epimeter.monitor.history import History
 from epimeter.monitor.window import Place, Window
@@ -52,6 +53,7 @@ class Series:
     starts: tuple[str, ...]
     cells: Cells
     totals: Totals
+    kind: Kind
     future: int = 0
 
     @property
@@ -82,7 +84,7 @@ def by_system(history: History) -> dict[str, list[tuple[Place, Window]]]:
     return dict(sorted(made.items()))
 
 
-def series(system: str, windows: list[tuple[Place, Window]], until: str | None) -> Series:
+def series(system: str, windows: list[tuple[Place, Window]], until: str | None, kind: Kind) -> Series:
     """The windows of a system up to one; later ones are counted and left out."""
     names = {place.start for place, _ in windows}
     starts = tuple(sorted(start for start in names if until is None or start <= until))
@@ -95,7 +97,7 @@ def series(system: str, windows: list[tuple[Place, Window]], until: str | None) 
         rows, columns, vectors = zip(*mine, strict=True)
         cells[list(rows), list(columns)] = np.stack(vectors)
     future = sum(window.n_rows for place, window in windows if place.start not in at and place.slice == "")
-    return Series(system, slices, starts, cells, totals_of(cells), future)
+    return Series(system, slices, starts, cells, totals_of(cells), kind, future)
 
 
 def totals_of(cells: Cells) -> Totals:
@@ -119,7 +121,7 @@ class Measured:
     Attributes
     ----------
     bias
-        Mean outcome minus mean confidence: negative is overconfidence.
+        Mean outcome minus mean of what was stated: negative where too much was stated.
     ece
         Mean gap over ten ranges of confidence; its lower end takes off what chance alone adds.
     """
@@ -199,6 +201,9 @@ def sliding(part: Floats, windows: int) -> Floats:
     whole = np.concatenate([np.zeros_like(part[:1]), np.cumsum(part, axis=0)])
     ends = np.arange(1, len(part) + 1)
     return np.asarray(whole[ends] - whole[np.maximum(ends - windows, 0)])
+
+
+READ_AS_ANSWERS = ", events read as answers by their top label"
 
 
 def answers(totals: Totals) -> Totals:

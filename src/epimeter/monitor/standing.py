@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.inference.detectors import bias_sequence
+from epimeter.kinds import WORDING, Kind
 from epimeter.monitor.alarm import Alarm, called
-from epimeter.monitor.series import Measured, Series, Totals, answers, measures, sliding
+from epimeter.monitor.cells import RANGES
+from epimeter.monitor.series import READ_AS_ANSWERS, Measured, Series, Totals, answers, measures, sliding
 from epimeter.monitor.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -83,8 +85,6 @@ def outside(path: Sequences, settings: Settings) -> NDArray[np.bool_]:
 
 def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings: Settings) -> Alarm:
     first = next(start for k, start in enumerate(found.starts) if found.rows[k].any())
-    way = "overconfident" if at.high < 0 else "underconfident" if at.low > 0 else "miscalibrated"
-    least = max(at.low, -at.high, at.ece_low)
     return Alarm(
         kind="absolute",
         system=found.system,
@@ -92,10 +92,22 @@ def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings:
         opened=found.starts[t],
         since=(first, first, first),
         what=f"Calibration of {called(name)} is outside the tolerance of {settings.tolerance:g}: "
-        f"{way} by at least {least:.4f} on average",
+        f"{_way(found.kind, at, settings)}",
         sure="the interval behind this holds at all times at once, in 95 of 100 systems",
         advice="Recalibrate, or state a wider tolerance if this is meant",
         size={"bias": [round(at.low, 6), round(at.high, 6)], "ece_at_least": round(at.ece_low, 6), "rows": at.rows},
+    )
+
+
+def _way(kind: Kind, at: RunningEnds, settings: Settings) -> str:
+    """What is beyond the tolerance, in the words of the kind: the mean in one direction, or else the gaps of the ranges."""
+    words = WORDING[kind]
+    if max(at.low, -at.high) > settings.tolerance:
+        sense, least = (words.too_much, -at.high) if at.high < 0 else (words.too_little, at.low)
+        return f"on average it {sense.format(f'at least {100 * least:.1f}')}"
+    return (
+        f"the {words.noun} stated lies at least {100 * at.ece_low:.1f} points from what came true, on average over {RANGES} "
+        f"ranges of it"
     )
 
 
@@ -152,12 +164,12 @@ class WeeklyLimit:
         }
 
 
-def limits(found: Series, settings: Settings, kind: str) -> tuple[list[Alarm], dict[str, list[WeeklyLimit | None]]]:
+def limits(found: Series, settings: Settings) -> tuple[list[Alarm], dict[str, list[WeeklyLimit | None]]]:
     """The threshold alarms, and for every slice the limit in each window."""
     limit = settings.limit
     if limit is None or settings.level is None:
         return [], {}
-    totals = answers(found.totals) if kind == "event" else found.totals
+    totals = answers(found.totals) if found.kind == "event" else found.totals
     alpha = min(1.0, 2 / settings.threshold / len(found.slices))
     alarms: list[Alarm] = []
     by_slice: dict[str, list[WeeklyLimit | None]] = {}
@@ -208,8 +220,8 @@ def _limit_alarm(found: Series, name: str, t: int, here: WeeklyLimit, since: int
         slices=(name,),
         opened=found.starts[t],
         since=(began, began, began),
-        what=f"The ECE of {called(name)} over the last week, {here.measured.ece:.4f}, is above the limit {here.limit:g} "
-        f"of {here.level}",
+        what=f"The ECE of {called(name)} over the last week{READ_AS_ANSWERS if found.kind == 'event' else ''}, "
+        f"{here.measured.ece:.4f}, is above the limit {here.limit:g} of {here.level}",
         sure=f"firm: its interval ({here.measured.ece_low:.4f} to {here.measured.ece_high:.4f}) lies above the limit",
         advice="The level is lost at the next evaluation unless the system is recalibrated",
         size=here.to_dict(),

@@ -158,7 +158,7 @@ def _repeats(found: Series) -> list[Alarm]:
                 slices=("",),
                 opened=began,
                 since=(began, began, began),
-                what=f"The feed repeats itself: {listed(found.starts[first:end])} hold exactly the confidences of "
+                what=f"The feed repeats itself: {listed(found.starts[first:end])} hold exactly the forecasts of "
                 f"{found.starts[first - 1]},",
                 sure="counted, to the last bit of their sum",
                 advice="The same rows were probably sent again; correct the feed and feed these windows again",
@@ -183,7 +183,7 @@ def off_scale(found: Series) -> list[Alarm]:
             slices=("",),
             opened=wrong[0],
             since=(wrong[0], wrong[0], wrong[0]),
-            what=f"Confidences are on another scale, up to {greatest:g}: percent?",
+            what=f"Forecasts are on another scale, up to {greatest:g}: percent?",
             sure=f"{int(off.sum()):,} rows of {len(wrong)} windows hold values above 1; they were not judged",
             advice="Divide them by 100 at the source, and feed these windows again",
             closed=after[0] if after else None,
@@ -213,7 +213,7 @@ def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) 
             )
     if week is not None and week.psi > PSI_SOME:
         said.append(
-            f"the confidences of the last week have drifted ({week.word}: population stability {week.psi:.2f}, "
+            f"the forecasts of the last week have drifted ({week.word}: population stability {week.psi:.2f}, "
             f"distance {week.ks:.2f}); that alone says nothing about their calibration"
         )
     never = int(found.whole[:, NEVER].sum())

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.kinds import kind_of
 from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.cells import CELLS, RANGES, SHOWN
 from epimeter.monitor.change import CalibrationChange, ChangeWatch, by_range, difference, watched
@@ -158,7 +159,8 @@ def look(
     last = max((place.start for place in history.windows), default=now or "")
     until = at or (min(last, now) if now else last)
     systems = tuple(
-        _system(history, series(name, windows, until), until) for name, windows in by_system(history).items()
+        _system(history, series(name, windows, until, kind_of(history.kind)), until)
+        for name, windows in by_system(history).items()
     )
     return Overview(history.settings, history.kind, until, systems, tuple(cautions))
 
@@ -169,7 +171,7 @@ def _system(history: History, found: Series, as_of: str) -> SystemLook:
     cut = settled_before(found, settings, as_of)
     watch = watched(found, given, settings, history.settled.get(found.system), cut)
     outside, path = absolute(found, settings)
-    beyond, limit_path = limits(found, settings, history.kind)
+    beyond, limit_path = limits(found, settings)
     changes = [] if watch is None else list(watch.alarms)
     alarms = [*changes, *outside, *beyond, *silence(found, settings, as_of), *off_scale(found)]
     alarms = [_noted(alarm, history) for alarm in sorted(alarms, key=lambda a: (a.opened, a.kind))]
@@ -219,9 +221,9 @@ def _verdict(found: Series, watch: ChangeWatch | None, alarms: list[Alarm], give
     if not labelled:
         return "cannot judge", "no row has an outcome yet"
     if given:
-        return "cannot judge", "the reference has fewer than 30 rows in every range of confidence"
+        return "cannot judge", "the reference has fewer than 30 rows in every range of forecasts"
     return "cannot judge", (
-        "without --reference at least three windows with outcomes, and 30 rows in a range of confidence, are needed; "
+        "without --reference at least three windows with outcomes, and 30 rows in a range of forecasts, are needed; "
         f"there are {labelled} windows"
     )
 

@@ -228,10 +228,10 @@ def _runs(sign: Any, gap: Any) -> list[Any]:
 def _range(kind: Kind, run: Any, said: Any, seen: Any, rows: Any) -> str:
     bins = len(said)
     stated, came = said[run].sum() / rows[run].sum(), seen[run].sum() / rows[run].sum()
-    noun = "the probability stated is" if kind == "event" else "the confidence stated is"
     sense = "too much" if stated > came else "too little"
     return (
-        f"{noun} {run[0] / bins:.2f} to {(run[-1] + 1) / bins:.2f}: said {stated:.3f}, came true {came:.3f}, "
+        f"the {WORDING[kind].noun} stated is {run[0] / bins:.2f} to {(run[-1] + 1) / bins:.2f}: "
+        f"said {stated:.3f}, came true {came:.3f}, "
         f"{100 * abs(stated - came):.1f} points {sense} ({rows[run].sum():,.0f} rows)"
     )
 
