@@ -1,6 +1,8 @@
 """POST /v1/evaluate and what follows from it, over a real connection."""
 
 import json
+import subprocess
+import sys
 import time
 
 import ground
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from epimeter.standards import ers_evaluate
+from epimeter.trust.passports import attached
 
 PATH = "/v1/evaluate"
 ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
@@ -285,7 +288,7 @@ def test_a_report_comes_in_the_form_asked_for(tenant, accept, kind, word):
     assert tenant.get(f"/v1/evaluations/{number}/report", headers={"accept": "image/png"}).status_code == 406
 
 
-def test_a_certifiable_evaluation_has_a_passport(tenant):
+def test_a_certifiable_evaluation_has_a_passport_that_its_readers_verify(tenant, tmp_path):
     found = tenant.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()
     path = f"/v1/evaluations/{found['evaluation_id']}/passport"
     made = tenant.get(path).json()
@@ -295,6 +298,16 @@ def test_a_certifiable_evaluation_has_a_passport(tenant):
     assert answer.headers["content-type"] == "application/pdf" and answer.content.startswith(b"%PDF")
     report = tenant.get(path.replace("passport", "report"), headers={"accept": "application/pdf"})
     assert report.content == answer.content
+    assert json.loads(attached(answer.content)) == made, "whoever asks again gets the same passport"
+    (entry,) = (one for one in tenant.get("/v1/audit").json()["items"] if one["action"] == "passport.signed")
+    assert entry["subject"] == found["evaluation_id"] and entry["detail"]["key"] == made["signature"]["key_id"]
+    (tmp_path / "root.json").write_bytes(tenant.get("/trust-root.json").content)
+    trust = ["--root", str(tmp_path / "root.json"), "--fingerprint", tenant.get("/verify.json").json()["fingerprint"]]
+    for name, data in (("passport.pdf", answer.content), ("passport.json", tenant.get(path).content)):
+        (tmp_path / name).write_bytes(data)
+        typed = [sys.executable, "-m", "epimeter", "verify", str(tmp_path / name), *trust]
+        told = subprocess.run(typed, capture_output=True, text=True, check=False)
+        assert told.returncode == 0 and told.stdout.startswith("VALID: signed by"), told.stdout + told.stderr
     few = tenant.post(PATH, json=ground.body(ground.columns(100))).json()["evaluation_id"]
     assert tenant.get(f"/v1/evaluations/{few}/passport").status_code == 409
 

@@ -11,6 +11,10 @@ import pytest
 from installation import until
 from visitor import Visitor
 
+from epimeter.trust.envelope import Envelope
+from epimeter.trust.passports import open_passport
+from epimeter.trust.root import pin
+
 HEADER = ("confidence", "correct", "timestamp")
 
 
@@ -70,6 +74,10 @@ def test_a_dropped_file_is_looked_at_evaluated_and_certified(engineer):
     for name in ("report.html", "report.md", "report.json", "passport.json", "passport.pdf"):
         got = engineer.get(f"{answer.headers['location']}/files/{name}")
         assert got.status_code == 200 and got.headers["content-disposition"].startswith("attachment"), name
+    root = pin(
+        Envelope.from_json(engineer.get("/trust-root.json").content), engineer.get("/verify.json").json()["fingerprint"]
+    )
+    assert open_passport(got.content, root.ring).pages, "the passport is signed, and its pages are its own"
 
 
 def test_a_file_that_is_sent_twice_at_once_is_one_attempt(engineer):

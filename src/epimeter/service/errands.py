@@ -90,14 +90,19 @@ class AssessRows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
 
 
 class WritePassport(msgspec.Struct, tag=True, frozen=True, kw_only=True):
-    """Make the passport of an evaluation from its kept rows, in JSON or PDF."""
+    """Make the passport of an evaluation from its kept rows, as JSON that nobody has signed yet."""
 
     source: str
     facts: Facts
     at: int
     organization: str
     report: bytes
-    form: str
+
+
+class PrintPassport(msgspec.Struct, tag=True, frozen=True):
+    """Make the PDF of a passport."""
+
+    document: bytes
 
 
 class LookAtFile(msgspec.Struct, tag=True, frozen=True, kw_only=True):
@@ -181,7 +186,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     errors: tuple[tuple[str, str], ...] = ()
 
 
-Errand = ReadBody | MeasureRows | AssessRows | WritePassport | LookAtFile | CollectRows | CompareRows
+Errand = ReadBody | MeasureRows | AssessRows | WritePassport | PrintPassport | LookAtFile | CollectRows | CompareRows
 Outcome = BodyRows | Came | MeasuredRows | CertificateDraft | MadeDocument | Refused
 
 
@@ -209,6 +214,8 @@ def done(errand: Errand, rows: BinaryIO, kept: BinaryIO) -> Outcome:
             said = (errand.name, errand.columns, errand.kind)
             found_in = looked_at(rows, *said, assume_utc=errand.assume_utc, at=errand.at, target=kept)
             return MadeDocument(encoded(found_in))
+        if isinstance(errand, PrintPassport):
+            return MadeDocument(_printed(errand))
         if isinstance(errand, CompareRows):
             return MadeDocument(encoded(compared(*_two(errand, rows), errand.names)))
         if not isinstance(errand, MeasureRows) and holds_summary(rows):
@@ -380,10 +387,11 @@ def _passport(errand: WritePassport, columns: Columns) -> bytes:
 
 def _written(found: StandardsEvaluation, errand: WritePassport) -> bytes:
     stored = msgspec.json.decode(errand.report)
-    made = passport(found.to_dict() | {"report": stored.get("report", stored)})
-    if errand.form == "application/json":
-        return canonical(made)
+    return canonical(passport(found.to_dict() | {"report": stored.get("report", stored)}))
+
+
+def _printed(errand: PrintPassport) -> bytes:
     try:
-        return pdf(made)
+        return pdf(msgspec.json.decode(errand.document))
     except MissingExtraError as missing:
         raise Problem("not-acceptable", f"this server makes no PDF: {missing}") from None

@@ -8,7 +8,7 @@ import hashlib
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,6 +28,7 @@ from epimeter.trust.entries import log_entry, system_digest
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.keys import PublicKey, Signer
 from epimeter.trust.log import Log
+from epimeter.trust.passports import sign_passport
 from epimeter.trust.registration import RegisteredPlan, deviations
 from epimeter.trust.registry import Registry, Signers
 from epimeter.trust.renewal import renew
@@ -300,6 +301,10 @@ class IssuerFolder:
         """Obstacles and cautions of data that certificates rest on already, by their digests and numbers."""
         subject = {"organization": organization, "system_id": system_id}
         return self.registry.certified_on(system_digest(subject), datasets, figures)
+
+    def sign_passport(self, document: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+        """The passport with the issuer's signature in it."""
+        return sign_passport(document, self._signer("issuer"), self.registry.issuer, at)
 
     def attest(self, data: bytes, key: PublicKey, by: str) -> int:
         """Enter an auditor's attestation; its place in the log."""

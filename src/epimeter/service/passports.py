@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passport of an evaluation, made again from the rows that were kept: JSON, or PDF with the JSON inside."""
+"""The passport of an evaluation, made again from its kept rows and signed by the issuer: JSON, or PDF with the JSON inside.
+
+A process without keys makes the document, this one signs it, and again one without keys prints it. The audit log has an entry
+for each passport that was signed; whoever asks again gets the same one, as long as the key that signed it is in use.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from fastapi.responses import Response
 
-from epimeter.service.errands import MadeDocument, WritePassport
+from epimeter.passport import canonical
+from epimeter.passport.document import digest
+from epimeter.service.access import Caller
+from epimeter.service.errands import MadeDocument, PrintPassport, WritePassport
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import Facts
-from epimeter.store import evaluations
+from epimeter.store import evaluations, journal
+from epimeter.store.moments import moment, now
+from epimeter.trust.canonical import from_moment
 
 FORMS = ("application/json", "application/pdf")
+SIGNED = "passport.signed"
 
 
-def passport_of(state: Any, row: Any, organization: str, accept: str) -> Response:
+def passport_of(state: Any, caller: Caller, row: Any, accept: str) -> Response:
     """The passport in the form that was asked for."""
     form = chosen(accept, FORMS)
     if row["status"] != "completed" or not row["rows_kept"]:
@@ -28,12 +39,37 @@ def passport_of(state: Any, row: Any, organization: str, accept: str) -> Respons
         source=row["id"],
         facts=msgspec.json.decode(bytes(row["request"]), type=Facts),
         at=row["created_at"],
-        organization=organization,
+        organization=caller.organization_name,
         report=bytes(row["report"]),
-        form=form,
     )
+    seconds = state.settings.job_time
     with state.store.reading() as db:
-        made = state.children.do(
-            errand, MadeDocument, evaluations.retained_rows(db, row["id"]), seconds=state.settings.job_time
-        )
-    return Response(made.data, media_type=form)
+        made = state.children.do(errand, MadeDocument, evaluations.retained_rows(db, row["id"]), seconds=seconds)
+    data = canonical(_signed(state, caller, row["id"], msgspec.json.decode(made.data)))
+    if form == "application/pdf":
+        data = state.children.do(PrintPassport(data), MadeDocument, seconds=seconds).data
+    return Response(data, media_type=form)
+
+
+def _signed(state: Any, caller: Caller, evaluation: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The passport as it was signed before, where document and key are the same; otherwise signed now, and noted."""
+    about = {"organization": caller.organization, "action": SIGNED, "subject": evaluation}
+    with state.store.reading() as db:
+        last = journal.newest(db, **about)
+    if last is not None:
+        noted = msgspec.json.decode(bytes(last["detail"]))
+        again: dict[str, Any] = state.ledger.sign_passport(document, from_moment(noted["signed_at"], "signed_at"))
+        if _detail(again) == noted:
+            return again
+    made: dict[str, Any] = state.ledger.sign_passport(document, moment(now()))
+    with state.store.writing(durable=True) as db:
+        journal.note(db, **about, actor=caller.key_id, **_detail(made))
+    return made
+
+
+def _detail(made: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "digest": f"sha-256:{digest(made)}",
+        "key": made["signature"]["key_id"],
+        "signed_at": made["verification"]["signed_at"],
+    }

@@ -40,6 +40,12 @@ def told(db: Connection, *, organization: str, action: str, subject: str, **deta
     return db.execute(select(journal.c.number).where(*mine).limit(1)).first() is not None
 
 
+def newest(db: Connection, *, organization: str, action: str, subject: str) -> RowMapping | None:
+    """The last time that a change was written down."""
+    mine = (journal.c.organization == organization, journal.c.action == action, journal.c.subject == subject)
+    return db.execute(select(journal).where(*mine).order_by(journal.c.number.desc()).limit(1)).mappings().first()
+
+
 def page(db: Connection, organization: str, before: int | None, limit: int) -> list[RowMapping]:
     """Entries of an organisation, the newest first."""
     query = select(journal).where(journal.c.organization == organization).order_by(journal.c.number.desc())

@@ -113,8 +113,7 @@ async def file(request: Request, evaluation_id: Id, name: Annotated[str, Path(ma
         raise Problem("conflict", f"the evaluation is {row['status']}; it has no report")
     if name.startswith("passport"):
         async with state.measuring.of(caller.organization):
-            name_ = caller.organization_name
-            answer = await to_thread.run_sync(passport_of, state, row, name_, FILES[name], limiter=state.waiting)
+            answer = await to_thread.run_sync(passport_of, state, caller, row, FILES[name], limiter=state.waiting)
     else:
         answer = await to_thread.run_sync(rendered, bytes(row["report"]), FILES[name])
     # The id is ours and plain: nothing that somebody wrote comes into the header.

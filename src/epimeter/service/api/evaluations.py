@@ -270,14 +270,14 @@ async def report(request: Request, caller: Known, evaluation_id: str) -> Respons
 async def _passport(request: Request, caller: Known, row: Any) -> Response:
     state, accept = request.app.state, request.headers.get("accept", "*/*")
     async with state.measuring.of(caller.organization):
-        name = caller.organization_name
-        return await to_thread.run_sync(passport_of, state, row, name, accept, limiter=state.waiting)
+        return await to_thread.run_sync(passport_of, state, caller, row, accept, limiter=state.waiting)
 
 
 @area.get(
     "/v1/evaluations/{evaluation_id}/passport",
     summary="The epistemic passport of an evaluation",
-    description="JSON, or by the Accept header application/pdf; for evaluations that allow a certificate.",
+    description="JSON, or by the Accept header application/pdf; for evaluations that allow a certificate. It is signed by the "
+    "issuer of this service: `epimeter verify passport.pdf` checks it.",
     **documented(
         scope="evaluations:read",
         problems=("not-found", "conflict", "not-acceptable", "too-costly"),
