@@ -8,6 +8,7 @@ on a CUDA device are compiled, so that a tile is written and read as few times a
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -38,7 +39,10 @@ def skce_uq(probs: torch.Tensor, targets: torch.Tensor, *, bandwidth: float, ker
         ``laplace`` or ``gaussian``, of the total-variation distance.
     """
     points, labels = _checked(probs, targets, bandwidth)
-    return _mean_of_pairs(points, _residuals(points, labels), "variation", _named(kernel), bandwidth)
+    squared, n = _named(kernel) == "gaussian", len(points)
+    if points.device.type == "cuda" and (fused := _kernel()) is not None:
+        return float(fused.pair_sum(points, labels, bandwidth, squared=squared)) / (n * (n - 1))
+    return _mean_of_pairs(points, _residuals(points, labels), "variation", kernel, bandwidth)
 
 
 def klce(
@@ -92,23 +96,30 @@ def dkde(probs: torch.Tensor, targets: torch.Tensor, *, bandwidth: float, norm: 
     # Products are of 64 bits where logarithms of kernels are large numbers whose differences count.
     logs, scaled = points.double().clamp(LEAST, 1.0).log(), (points.double() / bandwidth).T
     step, total, n = _step(_densities, points.device.type), 0.0, len(points)
+    places = torch.arange(n, device=points.device)
     for start in range(0, n, TILE // 4):
         rows = slice(start, min(n, start + TILE // 4))
-        frequency = step(logs[rows], scaled, fixed, hot, start)
+        frequency = step(logs[rows] @ scaled, fixed, hot, places[rows], places)
         total += float(((frequency - points[rows]).abs() ** norm).sum(dtype=torch.float64))
     return total / n
 
 
 def _densities(
-    logs: torch.Tensor, scaled: torch.Tensor, fixed: torch.Tensor, hot: torch.Tensor, start: int
+    exponent: torch.Tensor, fixed: torch.Tensor, hot: torch.Tensor, rows: torch.Tensor, places: torch.Tensor
 ) -> torch.Tensor:
     """The class frequencies that the other rows show around some rows."""
-    log_kernel = logs @ scaled + fixed
-    own = torch.arange(len(logs), device=logs.device)
-    log_kernel[own, own + start] = -math.inf
-    log_kernel = log_kernel - log_kernel.amax(dim=1, keepdim=True)
-    kernel = log_kernel.float().exp()
-    return (kernel @ hot) / kernel.sum(dim=1, keepdim=True)
+    log_kernel = torch.where(places == rows[:, None], -math.inf, exponent + fixed)
+    kernel = (log_kernel - log_kernel.amax(dim=1, keepdim=True)).float().exp()
+    if kernel.device.type != "cuda":
+        return (kernel @ hot) / kernel.sum(dim=1, keepdim=True)
+    # Three parts of 8 bits each are the 24 bits of a number, and a product with 0 or 1 is exact in any of them.
+    first = kernel.bfloat16()
+    rest = kernel - first.float()
+    second = rest.bfloat16()
+    flags = hot.bfloat16()
+    parts = (first, second, (rest - second.float()).bfloat16())
+    seen = [torch.mm(part, flags, out_dtype=torch.float32) for part in parts]
+    return (seen[0] + (seen[1] + seen[2])) / kernel.sum(dim=1, keepdim=True)
 
 
 def _mean_of_pairs(points: torch.Tensor, residual: torch.Tensor, distance: str, kernel: str, width: float) -> float:
@@ -144,9 +155,20 @@ def _tiles(n: int) -> Iterator[tuple[slice, slice]]:
 
 
 @cache
+def _kernel() -> Any:
+    """The kernel that writes no tile; None where there is no Triton."""
+    try:
+        return importlib.import_module("epimeter.integrations.torch_pair_kernel")
+    except ImportError:
+        return None
+
+
+@cache
 def _step(function: Callable[..., torch.Tensor], device: str) -> Callable[..., torch.Tensor]:
     """The function itself; compiled where the device gains by it."""
-    return torch.compile(function, dynamic=False) if device == "cuda" else function
+    # A number that was rounded to 16 bits stays so: what rounding left is counted apart.
+    options: dict[str, Any] = {"emulate_precision_casts": True}
+    return torch.compile(function, dynamic=False, options=options) if device == "cuda" else function
 
 
 def _named(kernel: str) -> str:
