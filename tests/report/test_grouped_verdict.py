@@ -37,10 +37,36 @@ def test_the_verdict_counts_questions_and_not_their_repeats():
     report = epimeter.evaluate(right, confidence, kind="answer", groups=question)
     assert once.refuted is False and blind.refuted is True
     assert report.verdict.refuted is False and "in 60 groups" in report.verdict.sentences[0]
-    # The same answers chosen again and again: twice their p-value, which is what the mean over choices allows.
-    assert report.verdict.p_value == pytest.approx(min(1.0, 2 * once.p_value))
+    # The same answers chosen again and again: twice their p-value, which is what the mean over choices allows, for three tests
+    # instead of two.
+    assert report.verdict.p_value == pytest.approx(min(1.0, 3 * once.p_value))
     assert report.verdict.bias_high - report.verdict.bias_low == pytest.approx(once.bias_high - once.bias_low, rel=0.02)
     assert any("60 independent units" in caution for caution in report.cautions)
+
+
+def questions(number, *, gap, alike, seed):
+    """Answers of one confidence, twenty a question; `alike`: all of a question are right or wrong together."""
+    rng = np.random.default_rng(seed)
+    sizes = np.where(np.arange(number) < number // 10, 60, 20)
+    question = np.repeat(np.arange(number), sizes)
+    chance = rng.random(number)[question] if alike else rng.random(len(question))
+    confidence = np.full(len(question), 0.97)
+    return (chance < confidence - gap).astype(int), confidence, question
+
+
+def test_all_rows_of_a_group_speak_in_the_verdict_and_luck_does_not(tmp_path):
+    file = written(tmp_path / "off.csv", *questions(200, gap=0.05, alike=False, seed=1))
+    result = CliRunner().invoke(command_line, ["evaluate", file])
+    assert "Calibration is refuted (a bet on the mean of every group, p " in " ".join(result.output.split()), (
+        result.output
+    )
+    lucky = [
+        epimeter.evaluate(right, confidence, kind="answer", groups=question, metrics=["ece"]).verdict
+        for right, confidence, question in (questions(24, gap=0.0, alike=True, seed=seed) for seed in range(10))
+    ]
+    # The standard error of the mean, seen where every group happened to be right, would refute calibrated systems.
+    assert sum(not one.bias_low <= 0 <= one.bias_high for one in lucky) >= 3
+    assert not any(one.refuted for one in lucky)
 
 
 def test_groups_count_over_several_files_and_by_slice(tmp_path):

@@ -168,7 +168,7 @@ def _verdict(
     event = rows.event
     gap = np.asarray(event.prob - event.true, np.float64)
     spread = design.deviation(gap - np.average(gap, weights=design.weight))
-    p_values = grouped_p_values(rows, design.group)
+    p_values = grouped_p_values(rows, gap, design)
     return verdict(plan.kind, finished[VERDICT_TOTALS], lines, p_values, groups=design.units, spread=spread)
 
 

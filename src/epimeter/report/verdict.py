@@ -5,7 +5,8 @@ The answers come from tests and intervals of the totals that the pass keeps anyw
 sure in one place and not sure enough in another is right on average and wrong everywhere.
 
 1. Is calibration refuted? The tests of `l2_ece_ci` (fifteen bins, any deviation) and `spiegelhalter_z` (too extreme or too
-   timid), each at half the level (Bonferroni).
+   timid), each at half the level (Bonferroni). Where rows belong to groups both are made with one row a group, and the mean
+   gap of every group is a third test, each at a third.
 2. If not: how large an error could still hide, by the upper end of an interval.
 3. In which direction on average, with its interval; and in which range most of the error lies.
 4. What it costs: the share of the Brier score that a monotone recalibration would recover (CORP), or, where the rows are
@@ -23,6 +24,7 @@ import numpy as np
 
 from epimeter.card_index import find
 from epimeter.errors import EpimeterError
+from epimeter.inference.spread import SamplingDesign
 from epimeter.kinds import WORDING, Kind
 from epimeter.passes.plan import VERDICT_TESTS, VERDICT_TOTALS
 from epimeter.report.measurement import Measurement
@@ -34,7 +36,10 @@ from epimeter.views import View
 ALPHA = 0.05
 """Level of the verdict: so often is a calibrated system refuted."""
 Z95 = float(ndtri(0.975))
-TEST_NAMES = dict(zip(VERDICT_TESTS, ("over 15 bins", "Spiegelhalter's test"), strict=True))
+GROUP_MEANS = "group_means"
+TEST_NAMES = dict(zip(VERDICT_TESTS, ("over 15 bins", "Spiegelhalter's test"), strict=True)) | {
+    GROUP_MEANS: "a bet on the mean of every group"
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +51,7 @@ class Verdict:
     refuted
         Whether calibration is refuted at level 0.05; None where no test is defined on these data.
     test, p_value
-        The test that speaks loudest, and its p-value times the number of tests.
+        The test that speaks loudest (a metric, or `group_means`), and its p-value times the number of tests.
     hidden
         The largest error (ECE) that the data still allow; None where it is not known.
     bias, bias_low, bias_high
@@ -152,17 +157,19 @@ def p_values_of(finished: Mapping[Any, Any], stated: Mapping[str, Measurement] |
     return found
 
 
-def grouped_p_values(rows: View, groups: Any) -> dict[str, float]:
-    """The p-values where rows of one group are no independent evidence: of one row a group, several times."""
-    from epimeter.inference.grouped import choices_of_one, mean_p_value
+def grouped_p_values(rows: View, gap: Any, design: SamplingDesign) -> dict[str, float]:
+    """The p-values where rows of one group are no independent evidence: of one row a group, several times, and of group means."""
+    from epimeter.inference.grouped import choices_of_one, group_means_p_value, mean_p_value
 
     found: dict[str, list[float]] = {name: [] for name in VERDICT_TESTS}
-    for chosen in choices_of_one(groups, 0):
+    for chosen in choices_of_one(design.group, 0):
         some = rows.take(chosen)
         recipes = {VERDICT_TOTALS, *(recipe for name in VERDICT_TESTS if (recipe := find(name).reads) is not None)}
         for name, p_value in p_values_of({recipe: recipe.of(some) for recipe in recipes}).items():
             found[name].append(p_value)
-    return {name: mean_p_value(values) for name, values in found.items() if values}
+    made = {name: mean_p_value(values) for name, values in found.items() if values}
+    assert design.group is not None
+    return made | {GROUP_MEANS: group_means_p_value(gap, design.group, design.weight)}
 
 
 def _tested(
