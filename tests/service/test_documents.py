@@ -284,6 +284,24 @@ def test_every_route_answers_errors_in_one_shape(service, openapi):
         assert answer.status_code == 405 and answer.headers["allow"]
 
 
+def test_every_endpoint_refuses_parameters_that_it_does_not_have_and_lists_those_it_has(service, openapi):
+    """`/v1/registry?status=VALID` gave certificates of every status."""
+    with service.client() as nobody, service.admin as admin:
+        for path, method, operation in operations(openapi):
+            if path in ("/healthz", "/readyz"):
+                assert nobody.get(path, params={"probe": "1"}).status_code == 200
+                continue
+            answer = admin.request(method, re.sub(r"\{\w+\}", "1", path), params={"colour": "red"})
+            assert answer.status_code == 422, (path, method, answer.text)
+            known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+            listed = f"takes {', '.join(known)};" if known else "takes no parameter in the query;"
+            assert answer.json()["detail"].startswith("/query/colour: ") and listed in answer.json()["detail"], path
+            assert "422" in operation["responses"], path
+        twice = nobody.get("/v1/registry", params={"level": ["L1", "L3"]})
+        assert twice.status_code == 422 and "came 2 times" in twice.json()["detail"]
+        assert nobody.get("/registry", params={"utm_source": "letter"}).status_code == 200, "pages are lenient"
+
+
 def test_every_kind_of_problem_is_explained(service):
     with service.client() as nobody:
         for kind, facts in KINDS.items():

@@ -17,12 +17,14 @@ from epimeter.service import schemas
 from epimeter.service.access import anybody, needs
 from epimeter.service.examples import EXAMPLES
 from epimeter.service.problems import KINDS, MEDIA_TYPE
+from epimeter.service.query import known_query
 from epimeter.service.schemas.certificate import Certificate
 from epimeter.service.schemas.fields import describe
 from epimeter.service.schemas.signed import refer, signed_components
 
 REF = "#/components/schemas/{name}"
 ALWAYS = ("rate-limited", "internal", "unavailable", "bad-request", "headers-too-large", "too-slow")
+OPEN = ("unauthenticated", "invalid")
 KEYED = ("unauthenticated", "forbidden", "invalid")
 CHANGING = ("out-of-space",)
 BINARY = {"type": "string", "format": "binary"}
@@ -76,7 +78,7 @@ def documented(
     headers, takes
         Headers of the answer; headers of the request that matter here.
     unguarded
-        Neither a key is looked at nor a limit counted: for those who watch whether the service lives.
+        Neither a key nor the query is looked at, and no limit counted: for those who watch whether the service lives.
     """
     responses: dict[int | str, Any] = {}
     for code, kind in ({status: gives} | (also or {})).items():
@@ -85,8 +87,8 @@ def documented(
             responses[code]["content"] = {"application/json": _content(kind)}
         elif code != 204:
             responses[code]["content"] = {one: {"schema": _of_media(one)} for one in media}
-    # A wrong key is refused also where none is needed.
-    guarded = KEYED if scope else () if unguarded else ("unauthenticated",)
+    # A wrong key and an unknown parameter are refused also where none is needed.
+    guarded = KEYED if scope else () if unguarded else OPEN
     changing = CHANGING if reads or bodies or status == 204 else ()
     for name in dict.fromkeys([*problems, *guarded, *changing, *ALWAYS]):
         _add_problem(responses, name)
@@ -104,7 +106,8 @@ def documented(
         "status_code": status,
         "responses": responses,
         "openapi_extra": extra,
-        "dependencies": [] if unguarded else [Depends(needs(scope) if scope else anybody)],
+        # Whoever watches may add words of his own to the path; a service is not dead for that.
+        "dependencies": [] if unguarded else [Depends(needs(scope) if scope else anybody), Depends(known_query)],
     }
 
 
