@@ -46,22 +46,8 @@ def _plain(values: NDArray[np.float64]) -> Any:
 
 def bin_table(finished: Any) -> BinTable | None:
     """The bins of a finished summary, if it has any."""
-    from epimeter.summaries.bins import BinTotals
-    from epimeter.summaries.rows import BinnedRows
-
-    if isinstance(finished, BinnedRows):
-        size, confidence, frequency = (
-            finished.size,
-            finished.mean(finished.prob),
-            finished.mean(finished.true),
-        )
-        count, edges = np.bincount(finished.bin, minlength=finished.bins), None
-    elif isinstance(finished, BinTotals):
-        size, confidence, frequency = finished.size, finished.confidence, finished.frequency
-        count, edges = finished.count, finished.edges
-    else:
-        return None
-    return BinTable(edges, count, np.where(size > 0, confidence, np.nan), np.where(size > 0, frequency, np.nan))
+    columns = getattr(finished, "table_columns", None)
+    return None if columns is None else BinTable(*columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

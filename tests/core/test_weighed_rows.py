@@ -80,3 +80,13 @@ def test_a_recipe_of_many_bins_and_weights_beyond_squares_go_their_own_way():
     assert weighed_summaries(view(y, p, sample_weight=w * 1e-200), [few]) == {}
     light = epimeter.metrics.ece(y, p, sample_weight=w * 1e-200)
     assert light == pytest.approx(epimeter.metrics.ece(y, p, sample_weight=w), rel=1e-12)
+
+
+def test_every_metric_that_has_a_loop_has_it_for_weights_too():
+    y, p, w = (column[:500] for column in columns("even", "even"))
+    served = weighed_summaries(
+        view(y, p, sample_weight=w), Plan.of("all", {}, kind="event", weighted=True, n_rows=500).streaming
+    )
+    assert "OntoBins" in {type(recipe).__name__ for recipe in served}
+    report = epimeter.evaluate(y, p, sample_weight=w, metrics=["onto_ece"])
+    assert report["onto_ece"].value == epimeter.metrics.onto_ece(y, p, sample_weight=w).ece

@@ -166,7 +166,8 @@ def _sum_below(mean: Floats, deviation: Floats, skew: Floats, at: float | Floats
 
     z = (at - mean) / deviation
     a = 4 / np.maximum(skew, 1e-4) ** 2
-    return np.asarray(np.where(skew > 1e-3, gammainc(a, np.maximum(0.0, a + z * np.sqrt(a))), ndtr(z)))
+    skewed, skewed_law = skew > 1e-3, gammainc(a, np.maximum(0.0, a + z * np.sqrt(a)))
+    return np.asarray(skewed_law if skewed.all() else np.where(skewed, skewed_law, ndtr(z)))
 
 
 def _cumulants(drift: Floats, spread: Floats, norm: float) -> tuple[Floats, Floats, Floats]:
@@ -177,12 +178,12 @@ def _cumulants(drift: Floats, spread: Floats, norm: float) -> tuple[Floats, Floa
     if norm == 1:
         from epimeter.special import erf
 
-        ratio = drift / spread
+        ratio, square, variance = drift / spread, drift**2, spread**2
         near = math.sqrt(2 / math.pi) * spread * np.exp(-(ratio**2) / 2)
         far = erf(ratio / math.sqrt(2))
         one = near + drift * far
-        two = drift**2 + spread**2
-        three = (drift**2 + 2 * spread**2) * near + (drift**3 + 3 * drift * spread**2) * far
+        two = square + variance
+        three = (square + 2 * variance) * near + (drift**3 + 3 * drift * variance) * far
     else:
         node, weight = np.polynomial.hermite_e.hermegauss(48)
         power = np.abs(drift[..., None] + spread[..., None] * node) ** norm

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from epimeter.calling import Metric
 from epimeter.errors import UndefinedMetricError
 from epimeter.inference.error_sizes import error_of
 from epimeter.inference.event_means import level_ends, residual_ends
+from epimeter.inference.inversion import WalkError
 from epimeter.inference.ranked import ranked_ends
 from epimeter.inference.spread import (
     RowSpread,
@@ -105,6 +106,8 @@ class Case:
         The rows, read already as the recipe asks or not yet; None where they are gone.
     moments
         Those that `moments_for` names, where a pass has gathered them.
+    inverted
+        Ends that were found already on the same rows, by recipe and norm: several metrics are the same size of the same gaps.
     """
 
     metric: Metric[Any]
@@ -115,6 +118,7 @@ class Case:
     design: SamplingDesign
     level: float
     moments: ScoreMoments | None = None
+    inverted: dict[tuple[Recipe, float], Ends] = field(default_factory=dict)
 
     def compute(self, summary: Any) -> float:
         """The value of a summary."""
@@ -155,9 +159,10 @@ def known_interval(
     level: float,
     method: str = "auto",
     moments: ScoreMoments | None = None,
+    inverted: dict[tuple[Recipe, float], Ends] | None = None,
 ) -> Interval | None:
     """The interval that needs no drawing again; None where none is known. Parameters as the attributes of `Case`."""
-    case = Case(metric, recipe, finished, view, choices, design, level, moments)
+    case = Case(metric, recipe, finished, view, choices, design, level, moments, {} if inverted is None else inverted)
     if method == "exact":
         return _exact(case)
     fact = _fact(metric, recipe)
@@ -191,8 +196,13 @@ def _inverted(fact: GapNorm | WalkExtent, case: Case) -> tuple[Ends | None, str]
     size = error_of(case.metric, case.finished, case.view, case.choices, case.design)
     if size is None:
         return None, ""
+    if isinstance(size, WalkError):
+        return size.ends(case.level), "inversion"
+    key = case.recipe, size.norm
+    if key not in case.inverted:
+        case.inverted[key] = size.ends(case.level)
+    low, high = case.inverted[key]
     power = fact.power if isinstance(fact, GapNorm) else 1
-    low, high = size.ends(case.level)
     return (low**power, high**power), "inversion"
 
 

@@ -179,12 +179,12 @@ def _centre(scores: Floats, worth: SamplingDesign) -> float:
     return math.fsum((scores[heavy] * worth.weight[heavy]).tolist()) / math.fsum(worth.weight.tolist())
 
 
+_ONE, _NONE = np.asarray(1.0), np.asarray(0.0)
+
+
 def _mean_at(mean: Mean, value: float) -> Mean:
     """The same mean with another value."""
-    one = np.asarray(1.0)
-    return replace(
-        mean, weight=Paired(one, 0 * one), total=Paired(np.asarray(value), 0 * one), large=0, plus=0, minus=0
-    )
+    return Mean(Paired(_ONE, _NONE), Paired(np.asarray(value), _NONE), 0, 0, 0, mean.n_rows, mean.n_classes)
 
 
 def wilson(rate: float, n: float, level: float) -> tuple[float, float]:
@@ -235,9 +235,9 @@ def sums_ends(
 
 
 def _sums_at(sums: Sums, means: Floats) -> Sums:
-    one = Paired(np.ones(1), np.zeros(1))
-    total = Paired(means, np.zeros_like(means))
-    return replace(sums, weight=one, total=total, square=None if sums.square is None else total)
+    total = Paired(means, np.zeros(len(means)))
+    weight, square = Paired(_ONE[None], _NONE[None]), None if sums.square is None else total
+    return Sums(weight, total, square, sums.plus, sums.n_rows, sums.n_classes)
 
 
 def skill_ends(view: Multiclass, value: float, design: SamplingDesign, level: float) -> tuple[float, float] | None:

@@ -103,10 +103,11 @@ def surrounded(
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
         drawn = shared_intervals(given, some, values, design, wanted.level, wanted.draws, wanted.seed)
         found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
+    inverted: dict[tuple[Recipe, float], tuple[float, float]] = {}
     for entry in entries:
         name = entry[0].name
         if able.get(name) is not None and (not again or not entry[0].card.redrawn):
-            found[name] = _known(entry, finished, totals, given, design, wanted.level)
+            found[name] = _known(entry, finished, totals, given, design, wanted.level, inverted)
     known = {name: interval for name, interval in found.items() if interval is not None and not interval.empty}
     return [
         dataclasses.replace(m, interval=known.get(m.metric), no_interval=_why_not(m, found, entry[0], design))
@@ -150,10 +151,12 @@ def _known(
     given: View | None,
     design: SamplingDesign,
     level: float,
+    inverted: dict[tuple[Recipe, float], tuple[float, float]],
 ) -> Interval | None:
     metric, recipe, rest = entry
     if design.units < 2:
         return None
     wanted = moments_for(metric, recipe)
     moments = None if wanted is None else totals.get(wanted)
-    return known_interval(metric, recipe, finished[recipe], given, rest, design, level, moments=moments)
+    summary = finished[recipe]
+    return known_interval(metric, recipe, summary, given, rest, design, level, moments=moments, inverted=inverted)

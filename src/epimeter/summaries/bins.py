@@ -99,6 +99,12 @@ class BinTotals:
         return self._mean(self.true)
 
     @cached_property
+    def table_columns(self) -> tuple[Floats | None, NDArray[Any], Floats, Floats]:
+        """Edges, rows, confidence and frequency, these two NaN where a bin is empty: once for all metrics that show them."""
+        said, seen = (np.where(self.filled, mean, np.nan) for mean in (self.confidence, self.frequency))
+        return self.edges, self.count, said, seen
+
+    @cached_property
     def gap(self) -> Floats:
         """Mean outcome minus mean confidence, from the exact difference of their sums."""
         return self._mean(self.true - self.prob)  # type: ignore[operator]

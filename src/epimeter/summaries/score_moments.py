@@ -7,6 +7,7 @@ machines, and a report of a billion rows has the intervals of one of a thousand.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement
@@ -83,6 +84,8 @@ class FinishedMoments:
         """Standard error of the combination `slopes` of the means, and its third standardised moment, if known."""
         made, n = self.moments, self.moments.n_rows
         first = made.first.floats()
+        if len(slopes) == 1 and slopes[0] == 1.0 and made.weight is None:
+            return self._error_of_one(float(means[0]), float(first[0]))
         if made.weight is None:
             mass, size = float(n), 1.0
         else:
@@ -100,6 +103,18 @@ class FinishedMoments:
         pairs, ones = float(slopes @ self.second @ slopes), float(slopes @ first)
         cubed = cubes - 3 * m * pairs + 3 * m * m * ones - n * m**3
         return error, cubed / n / (error * float(np.sqrt(n))) ** 3
+
+    def _error_of_one(self, mean: float, first: float) -> tuple[float, float | None]:
+        """The same of one mean, without arrays of one number."""
+        n, second = self.moments.n_rows, float(self.second[0, 0])
+        total = second - first * mean - mean * first + n * (mean * mean)
+        if total <= 1e-15 * abs(second):
+            return 0.0, None
+        error = math.sqrt(total * n / (n - 1)) / n
+        if self.third is None:
+            return error, None
+        cubed = float(self.third[0, 0, 0]) - 3 * mean * second + 3 * mean * mean * first - n * mean**3
+        return error, cubed / n / (error * math.sqrt(n)) ** 3
 
     @property
     def zero_or_one(self) -> bool:

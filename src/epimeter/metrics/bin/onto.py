@@ -72,6 +72,9 @@ class OntoBins(Recipe):
     def from_table(self, table: Any) -> BinTotals:
         return self.cut.from_table(table)
 
+    def from_weighed(self, totals: Any) -> BinTotals:
+        return self.cut.from_weighed(totals)
+
     def summarise(self, view: View) -> Any:
         return self.cut.summarise(view)
 
