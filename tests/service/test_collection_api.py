@@ -150,15 +150,42 @@ def test_bodies_come_packed_and_broken_ones_are_refused_with_nothing_kept(owner,
     assert answer.json() == counts(new=3000)
 
 
+def test_columns_that_cannot_be_watched_are_refused(owner):
+    """Every further column slices: tables of very many, of objects, and many little ones one after the other."""
+
+    def sent(path="watched-columns", **columns):
+        made = pa.table({"id": ["a"], "confidence": [0.5], **{name: pa.array([cell]) for name, cell in columns.items()}})
+        return owner.post(f"/v1/systems/{path}/predictions", content=arrow(made), headers={"Content-Type": ARROW})
+
+    many = sent(**{f"x{k}": "1" for k in range(20_000)})
+    assert many.status_code == 422 and "at most 100 columns" in many.json()["detail"], many.text
+    nested = sent(slices={"site": "north"})
+    assert nested.status_code == 422 and "slices must hold words or whole numbers" in nested.json()["detail"], nested.text
+    sparse = [{"id": str(k), "probabilities": {f"c{k}": 0.75, "other": 0.25}} for k in range(20_000)]
+    counted = owner.post("/v1/systems/many-classes/predictions", json={"predictions": sparse})
+    assert counted.json() == counts(new=20_000)  # at the cost of what is stated, not of rows times classes
+    assert sent(**{f"x{k}": "1" for k in range(60)}).status_code == 200
+    further = sent(**{f"y{k}": "1" for k in range(60)})
+    assert further.status_code == 422 and "at most 100 columns" in further.json()["detail"], further.text
+
+
 @pytest.mark.parametrize(
     ("rows", "status", "sentence"),
     [
         ([], 422, "at least one row"),
         ([{"id": "a", "confidence": 55}], 422, "Percent"),
         ([{"id": "a"}], 422, "need a column confidence"),
+        ([{"id": "a", "probabilities": {"x": 1.5, "y": -0.5}}], 422, "row 0 has -0.5"),
         ([{"confidence": 0.5}], 422, "missing required field `id`"),
         ([{"id": "a", "confidence": 0.5, "slices": {"time": "x"}}], 422, "slice must not be called"),
         ([{"id": str(k), "confidence": 0.5, "slices": {"user": str(k)}} for k in range(1200)], 422, "'user' has 1,200"),
+        ([{"id": str(k), "confidence": 0.5, "slices": {f"s{k}": "x"}} for k in range(20_000)], 422, "got 20,000"),
+        (
+            [{"id": str(k), "confidence": 0.5, "slices": {f"s{i}": str(k) for i in range(4)}} for k in range(900)],
+            422,
+            "at most 3,000 values together",
+        ),
+        ([{"id": "a", "confidence": 0.5, "slices": {"s" * 300: "x"}}], 422, "/predictions/0/slices: a key: expected"),
     ],
 )
 def test_bad_rows_are_refused_in_one_sentence_and_none_is_kept(owner, rows, status, sentence):

@@ -9,7 +9,8 @@ Outcomes: `id`; `correct`, or `truth`, the label; `time`; `source`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ EVENTS = ("probability", "prob", "proba", "p", "y_prob", "y_proba", "y_score", "
 """Columns that hold the probability of outcome 1, where there is no confidence and no other class."""
 LONGEST = 200
 """Letters of an id, a label, a slice."""
+MOST_COLUMNS = 100
+MOST_WATCHED = 3000
+"""Columns that rows of one system may be sliced by, and values of all of them together: each is watched."""
 PERCENT = 0.1
 
 
@@ -146,7 +150,7 @@ def parted(table: Any) -> tuple[Any, Any]:
 
 def _names(table: Any) -> list[str]:
     names = list(table.column_names)
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InputError(f"columns must have different names; {twice!r:.60} stands twice", field=twice)
     if "id" not in names:
@@ -192,7 +196,7 @@ def _texts(table: Any, name: str | None) -> list[str | None]:
     elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         if pa.types.is_null(column.type):
             return [None] * len(column)
-        raise InputError(f"{name} must hold words or whole numbers; it holds {column.type}", field=name)
+        raise _no_words(table, name)
     cells = column.to_pylist()
     long = next(
         (row for row, cell in enumerate(cells) if cell is not None and (len(cell) > LONGEST or "\0" in cell)), None
@@ -202,6 +206,11 @@ def _texts(table: Any, name: str | None) -> list[str | None]:
             f"{name} must have at most {LONGEST} letters and no NUL; row {long:,} does not", field=name, row=long
         )
     return list(cells)
+
+
+def _no_words(table: Any, name: str) -> InputError:
+    held = str(table.column(name).type)[:80]
+    return InputError(f"{name[:60]} must hold words or whole numbers; it holds {held}", field=name)
 
 
 def _numbers(table: Any, name: str) -> Any:
@@ -238,21 +247,20 @@ def _refuse_scale(confidence: Any) -> None:
 
 
 def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None]]:
-    """The greatest class probability of every row, and the class."""
+    """The greatest class probability of every row, and the class; the first by name where several are greatest."""
+    answers: list[str | None]
     if family:
-        classes = [name.removeprefix("p_") for name in family]
         matrix = np.stack([_numbers(table, name) for name in family], axis=1)
+        sums, best = matrix.sum(axis=1), matrix.argmax(axis=1)
+        least, top = matrix.min(axis=1), matrix.max(axis=1)
+        answers = [family[k].removeprefix("p_") for k in best.tolist()]
     else:
-        cells = table.column("probabilities").to_pylist()
-        if any(not isinstance(cell, dict) for cell in cells):
-            raise InputError(
-                "probabilities must be an object with one number a class in every row", field="probabilities"
-            )
-        classes = sorted({name for cell in cells for name, value in cell.items() if value is not None})
-        matrix = np.array([[cell.get(name) or 0.0 for name in classes] for cell in cells], np.float64).reshape(
-            len(cells), -1
-        )
-    sums = matrix.sum(axis=1)
+        # Row by row: rows may name a class or two each of very many, and a matrix would have a column for every one.
+        rows = [_by_class(cell, row) for row, cell in enumerate(table.column("probabilities").to_pylist())]
+        sums = np.array([sum(cell.values()) for cell in rows], np.float64)
+        answers = [min(cell, key=lambda name: (-cell[name], name), default=None) for cell in rows]
+        least = np.array([min(cell.values(), default=0.0) for cell in rows], np.float64)
+        top = np.array([max(cell.values(), default=0.0) for cell in rows], np.float64)
     wrong = np.flatnonzero(~(np.abs(sums - 1) < 1e-3))
     if len(wrong):
         raise InputError(
@@ -260,8 +268,29 @@ def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None]]:
             field="probabilities",
             row=int(wrong[0]),
         )
-    best = matrix.argmax(axis=1)
-    return np.clip(matrix.max(axis=1), 0, 1), [classes[k] for k in best.tolist()]
+    below = np.flatnonzero(least < 0)
+    if len(below):
+        raise InputError(
+            f"class probabilities must lie in [0, 1]; row {int(below[0]):,} has {least[below[0]]:g}",
+            field="probabilities",
+            row=int(below[0]),
+        )
+    return np.minimum(top, 1), answers
+
+
+def _by_class(cell: Any, row: int) -> dict[str, float]:
+    """The probabilities that one row states; an object comes as such or as pairs, each class once."""
+    try:
+        found = dict(cell)
+        if len(found) == len(cell) and all(isinstance(name, str) for name in found):
+            return {name: float(value) for name, value in found.items() if value is not None}
+    except (TypeError, ValueError):
+        pass
+    raise InputError(
+        f"probabilities must be an object with one number a class in every row; that of row {row:,} is not",
+        field="probabilities",
+        row=row,
+    )
 
 
 def _moments(table: Any, name: str | None) -> list[int | None]:
@@ -304,8 +333,30 @@ def _moments(table: Any, name: str | None) -> list[int | None]:
     raise InputError(f"{name} must hold times such as 2026-02-10T09:00:00Z", field=name)
 
 
+def refuse_columns(names: Collection[str]) -> None:
+    """Refuse more slice columns than can be watched."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"the rows of a system are sliced by at most {MOST_COLUMNS} columns, every value of each is watched; got {len(names):,}. "
+            "Leave some out"
+        )
+
+
+def refuse_slices(table: Any) -> None:
+    """Refuse a table whose slice columns cannot be watched: too many, of too many values, or of lists and objects."""
+    import pyarrow as pa
+
+    names = slice_columns(table.column_names)
+    refuse_columns(names)
+    for name in names:
+        if pa.types.is_nested(table.column(name).type):
+            raise _no_words(table, name)
+    refuse_many({name: len(table.column(name).unique()) for name in names})
+
+
 def refuse_many(counts: Mapping[str, int]) -> None:
-    """Refuse a slice column of more values than can be watched; `counts` has the values of each."""
+    """Refuse more slice columns, or values of them, than can be watched; `counts` has the values of each."""
+    refuse_columns([column for column in counts if column])
     for column, count in counts.items():
         if count > MOST_SLICES:
             raise InputError(
@@ -314,12 +365,17 @@ def refuse_many(counts: Mapping[str, int]) -> None:
                 field=column,
                 count=count,
             )
+    if (total := sum(counts.values())) > MOST_WATCHED:
+        raise InputError(
+            f"the slice columns of a system must have at most {MOST_WATCHED:,} values together, each is watched; they have {total:,}. "
+            "Leave some columns out"
+        )
 
 
 def _slices(table: Any, names: list[str]) -> list[str]:
     if not names:
         return ["{}"] * table.num_rows
-    refuse_many({name: len(table.column(name).unique()) for name in names})
+    refuse_slices(table)
     columns = [_texts(table, name) for name in names]
     known: dict[tuple[Any, ...], str] = {}
     made = []

@@ -26,6 +26,8 @@ from epimeter.trust.strict_json import load_json
 IN_MEMORY = MIB
 SMALL = MIB
 PIECE = 256 * 1024
+OF_KEY = "key` in `"
+"""How msgspec says that not the value but the key is wrong."""
 ENCODINGS = ("identity", "gzip", "zstd")
 T = TypeVar("T")
 
@@ -192,6 +194,8 @@ def read_as(kind: type[T], raw: bytes) -> T:
 def invalid(fault: msgspec.MsgspecError, kind: Any, where: str = "") -> Problem:
     """What msgspec says of a value that is no `kind`, as a problem with a pointer; an enumeration is listed."""
     said, _, path = str(fault).partition(" - at `")
+    if path.startswith(OF_KEY):
+        said, path = f"A key: {said[:1].lower()}{said[1:]}", path.removeprefix(OF_KEY)
     pointer = where + pointer_of(path.rstrip("`"))
     sentence = said[:1].lower() + said[1:]
     if said.startswith("Invalid enum value ") and (words := _words(kind, path.rstrip("`"))):

@@ -14,7 +14,15 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from epimeter.errors import InputError
-from epimeter.monitor.arriving import EVENTS, Outcomes, Predictions, outcomes, predictions, refuse_many, slice_columns
+from epimeter.monitor.arriving import (
+    EVENTS,
+    Outcomes,
+    Predictions,
+    outcomes,
+    predictions,
+    refuse_columns,
+    refuse_slices,
+)
 from epimeter.service.arrow_tables import TooMuchError, parquet_table, stream_table
 from epimeter.service.bodies import Body, invalid, refuse_repeated_keys
 from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET
@@ -33,7 +41,7 @@ def parts_of(body: Body, kind: str, half: Half, settings: Settings) -> list[Pred
     table = _table(body, kind, half, settings)
     if half == "outcomes":
         return [outcomes(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
-    refuse_many({name: len(table.column(name).unique()) for name in slice_columns(table.column_names)})
+    refuse_slices(table)
     return [predictions(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
 
 
@@ -96,6 +104,7 @@ def _of_rows(rows: list[Any]) -> Any:
     names = [name for name in rows[0].__struct_fields__ if name != "slices"]
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
     slicing = sorted({name for row in rows for name in getattr(row, "slices", {})})
+    refuse_columns(slicing)  # before each becomes a column of all rows
     taken = {"id", "confidence", *EVENTS, "prediction", "answer", "time", "timestamp", "probabilities"}
     for name in slicing:
         if name in taken or name.startswith("p_"):
@@ -104,6 +113,9 @@ def _of_rows(rows: list[Any]) -> Any:
             )
         columns[name] = [row.slices.get(name) for row in rows]
     full = {name: column for name, column in columns.items() if any(cell is not None for cell in column)}
+    if "probabilities" in full:  # as pairs: an object of Arrow's would have every class of any row in each
+        pairs = [cell and list(cell.items()) for cell in full["probabilities"]]
+        full["probabilities"] = pa.array(pairs, pa.map_(pa.string(), pa.float64()))
     try:
         return pa.table({name: pa.array(column) for name, column in full.items()})
     except pa.ArrowException:
