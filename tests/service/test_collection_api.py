@@ -154,13 +154,17 @@ def test_columns_that_cannot_be_watched_are_refused(owner):
     """Every further column slices: tables of very many, of objects, and many little ones one after the other."""
 
     def sent(path="watched-columns", **columns):
-        made = pa.table({"id": ["a"], "confidence": [0.5], **{name: pa.array([cell]) for name, cell in columns.items()}})
+        made = pa.table(
+            {"id": ["a"], "confidence": [0.5], **{name: pa.array([cell]) for name, cell in columns.items()}}
+        )
         return owner.post(f"/v1/systems/{path}/predictions", content=arrow(made), headers={"Content-Type": ARROW})
 
     many = sent(**{f"x{k}": "1" for k in range(20_000)})
     assert many.status_code == 422 and "at most 100 columns" in many.json()["detail"], many.text
     nested = sent(slices={"site": "north"})
-    assert nested.status_code == 422 and "slices must hold words or whole numbers" in nested.json()["detail"], nested.text
+    assert nested.status_code == 422 and "slices must hold words or whole numbers" in nested.json()["detail"], (
+        nested.text
+    )
     sparse = [{"id": str(k), "probabilities": {f"c{k}": 0.75, "other": 0.25}} for k in range(20_000)]
     counted = owner.post("/v1/systems/many-classes/predictions", json={"predictions": sparse})
     assert counted.json() == counts(new=20_000)  # at the cost of what is stated, not of rows times classes

@@ -337,8 +337,8 @@ def refuse_columns(names: Collection[str]) -> None:
     """Refuse more slice columns than can be watched."""
     if len(names) > MOST_COLUMNS:
         raise InputError(
-            f"the rows of a system are sliced by at most {MOST_COLUMNS} columns, every value of each is watched; got {len(names):,}. "
-            "Leave some out"
+            f"the rows of a system are sliced by at most {MOST_COLUMNS} columns, every value of each is watched; "
+            f"got {len(names):,}. Leave some out"
         )
 
 
@@ -367,8 +367,8 @@ def refuse_many(counts: Mapping[str, int]) -> None:
             )
     if (total := sum(counts.values())) > MOST_WATCHED:
         raise InputError(
-            f"the slice columns of a system must have at most {MOST_WATCHED:,} values together, each is watched; they have {total:,}. "
-            "Leave some columns out"
+            f"the slice columns of a system must have at most {MOST_WATCHED:,} values together, each is watched; "
+            f"they have {total:,}. Leave some columns out"
         )
 
 
