@@ -109,6 +109,8 @@ SAME = {
     ("passport", "--interval"): "the intervals of a standard are drawn anyway",
 }
 
+BESIDE_A_STANDARD = {"--kind": "the names say so already", "--assume-utc": "the times have zones"}
+
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
@@ -148,6 +150,19 @@ def test_every_option_changes_what_is_said_or_is_refused(command, files):
         lambda option, name: OWN.get((command, name)) or VALUES[option.name],
         [name for one, name in SAME if one == command],
         again=False,
+    )
+    assert not idle, f"without effect: {idle}"
+
+
+def test_every_option_beside_a_standard_changes_what_is_said_or_is_refused(files):
+    """--binning, --metric and --set changed nothing of what was printed."""
+    rows = (files / "timed.csv").read_text().splitlines()[:601]
+    (files / "graded.csv").write_text(
+        "\n".join(f"{row},{int(k % 7 == 0) if k else 'unknown'}" for k, row in enumerate(rows))
+    )
+    plain = ["graded.csv", "--standard", "both", "--interval", "none"]
+    idle = idle_options(
+        files, "evaluate", plain, lambda option, name: VALUES[option.name], BESIDE_A_STANDARD, again=False
     )
     assert not idle, f"without effect: {idle}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,12 @@ class Certainty:
                 "has asymptotic intervals"
             )
         return {"intervals": None if self.interval == "none" else "asymptotic", "level": self.level}
+
+
+def refuse_idle(context: click.Context, interval: str, drawing: tuple[str, ...]) -> None:
+    """Refuse what only a bootstrap reads where none is drawn (`drawing`: the words that draw one), and a level of no interval."""
+    for name in ("draws", "seed"):
+        if interval not in drawing and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for --interval bootstrap; without it it would change nothing")
+    if interval == "none" and context.get_parameter_source("level") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--level is that of intervals, and --interval none leaves them out; give one of the two")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from epimeter.cli.certainty import Certainty
+from epimeter.cli.certainty import Certainty, refuse_idle
 from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
 from epimeter.cli.measured import measured_table
@@ -122,7 +122,7 @@ def evaluate(
         judge(found, wanted)
         return
     if not standards["standard"]:  # forecasts above draw by themselves, for what is no mean
-        refuse_idle_draws(click.get_current_context(), standards["interval"])
+        refuse_idle(click.get_current_context(), standards["interval"], ("bootstrap",))
     if task == "detection":
         from epimeter.report.detections import evaluate_detections
 
@@ -139,12 +139,17 @@ def evaluate(
             )
         if by:
             raise click.UsageError("--standard judges a whole log; it goes without --by")
+        if binning is not None:
+            raise click.UsageError(
+                "--binning would not change what a standard measures; --strategy cuts the bins of ONTO 42001 (ONTO-ERS has "
+                f"one cut), --set binning={binning} those of the metrics beside it"
+            )
         given = Given(**standards, bins=bins)
         graded = evaluated(
             [file, *more] if logs else file, choice, format, given, with_required(names, wanted), choices
         )
         report = graded.report
-        write(rendered(graded, form), output)
+        write(rendered(graded, form, measured=bool(names or settings)), output)
     elif (logs and by) or (not logs and streams([file, *more], asked)):
         from epimeter.cli.grouped import grouped_files, grouped_rows
         from epimeter.cli.sliced import rendered as rendered_slices
@@ -163,13 +168,6 @@ def evaluate(
         report = measured_table(table, with_required(names, wanted), choices, certainty)
         write(with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
     judge({None: report}, wanted)
-
-
-def refuse_idle_draws(context: click.Context, interval: str) -> None:
-    """Refuse what only a bootstrap reads where none is asked for."""
-    for name in ("draws", "seed"):
-        if interval != "bootstrap" and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} is for --interval bootstrap; without it it would change nothing")
 
 
 def _refuse_for_detections(context: click.Context) -> None:

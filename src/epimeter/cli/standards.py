@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from epimeter.cli.certainty import Certainty
+from epimeter.cli.certainty import Certainty, refuse_idle
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
 
@@ -125,6 +125,7 @@ def evaluated(
     for option, value in (("--onto-domain", given.onto_domain), ("--new-baseline", given.new_baseline)):
         if given.standard == "ers" and value:
             raise click.UsageError(f"{option} is for ONTO 42001; with --standard ers it would change nothing")
+    refuse_idle(click.get_current_context(), given.interval, ("auto", "bootstrap"))
     now = datetime.datetime.now(datetime.UTC)
     declared = _declaration(given)
     baseline = None if given.baseline is None else _json(given.baseline, "baseline")
@@ -164,8 +165,11 @@ def evaluated(
     return Evaluated(made, measured_table(table, metrics, choices or {}, certainty), records)
 
 
-def rendered(found: Evaluated, form: str) -> str | bytes:
-    """The evaluation in the form asked for; CSV and figures are those of the measurements."""
+def rendered(found: Evaluated, form: str, *, measured: bool = False) -> str | bytes:
+    """The evaluation in the form asked for; CSV and figures are those of the measurements.
+
+    Text has the measurements where somebody asked for some (`measured`), all other forms always.
+    """
     if form == "json":
         whole = found.standards.to_dict() | {"report": found.report.to_dict()}
         return json.dumps(whole, indent=2, allow_nan=False) + "\n"
@@ -176,7 +180,8 @@ def rendered(found: Evaluated, form: str) -> str | bytes:
     if form == "text":
         from epimeter.documents.terminal import terminal
 
-        return terminal(standards_document(found.standards))
+        told = terminal(standards_document(found.standards))
+        return f"{told}\n{found.report.rendered(form)!s}" if measured else told
     drawn = pictures(curves(found.records.answer), for_print=form == "pdf")
     pages = whole_document(found.standards, found.report, drawn)
     if form == "markdown":
