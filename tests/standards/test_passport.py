@@ -6,11 +6,11 @@ import json
 import re
 import subprocess
 import sys
-import time
 import zlib
 
 import jsonschema
 import pytest
+import typst
 from standard_samples import declared, liable, sample, whole_json
 
 from epimeter.errors import InputError
@@ -126,11 +126,8 @@ def test_names_are_data_never_markup(name):
     assert pdf(made).startswith(b"%PDF-1.7")
 
 
-def test_a_warm_pdf_takes_less_than_three_tenths_of_a_second(made):
-    pdf(made)
-    taken = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        pdf(made)
-        taken.append(time.perf_counter() - begun)
-    assert min(taken) < 0.3
+def test_the_compiler_is_made_once_for_all_passports(made, monkeypatch):
+    """Making it reads all fonts; how long a PDF takes is measured by benchmarks/standards.py."""
+    first = pdf(made)
+    monkeypatch.setattr(typst, "Compiler", None)
+    assert pdf(made) == first
