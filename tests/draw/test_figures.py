@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from epimeter import draw, metrics
 from epimeter.cli import main
@@ -142,6 +143,21 @@ def test_groups_within_a_bin_are_drawn_at_their_frequencies():
         draw.grouping_curve(true, prob)
 
 
+def words(drawn):
+    """Every text on a figure, the lines of notes joined."""
+    return [" ".join(text.get_text().split()) for text in drawn.findobj(match=Text)]
+
+
+@pytest.mark.parametrize("noun", ["reliability", "isotonic", "smooth", "roof", "cumulative", "brier", "recalibration"])
+def test_figures_of_an_event_do_not_speak_of_confidence(noun):
+    y, p = sample()
+    y[:2], p[:2] = [0, 1], 0.5
+    more = {"recalibration": (p**2,)}.get(noun, ())
+    choices = {"style": "bars"} if noun == "reliability" else {}
+    said = " ".join(words(getattr(draw, noun)(y, p, *more, **choices)))
+    assert "outcome 1" in said and "confiden" not in said.lower()
+
+
 def detections(n=3000):
     rng = np.random.default_rng(5)
     centre, size = rng.random((n, 2)), 0.02 + 0.1 * rng.random((n, 1))
@@ -162,7 +178,13 @@ def test_the_cells_of_the_heat_map_add_up_to_d_ece(variant):
     assert made.count.sum() == made.n_rows == 3000
     if variant == "location":
         assert made.gap[:, 0].mean() > made.gap[:, -1].mean() + 0.2, "columns run along x: over-confident on the left"
-    assert "d_ece" in draw.detections(made).get_label()
+    drawn = draw.detections(made)
+    assert "d_ece" in drawn.get_label()
+    # Cells without detections stay white, cells with too few are grey, and the words under the title say which is which.
+    grey, coloured = (mesh.get_array() for mesh in drawn.axes[0].collections[:2])
+    np.testing.assert_array_equal(~np.ma.getmaskarray(coloured), np.isfinite(made.error))
+    np.testing.assert_array_equal(~np.ma.getmaskarray(grey), (made.count > 0) & np.isnan(made.error))
+    assert f"grey: in no score bin {made.min_count} of them; white: none" in " ".join(words(drawn))
 
 
 def test_before_and_after_show_both_curves_and_the_map():

@@ -195,7 +195,9 @@ def test_extreme_files_have_a_report_too(run, tmp_path, text, words):
 
 def test_a_file_of_probabilities_is_still_one(run, tmp_path):
     (tmp_path / "rows.csv").write_text("y_true,y_prob,lower,upper\n1,0.8,0,1\n0,0.3,0,1\n1,0.6,0,1\n")
-    assert "each row states the probability of outcome 1" in run("evaluate", tmp_path / "rows.csv")
+    told = run("evaluate", tmp_path / "rows.csv")
+    assert "each row states the probability of outcome 1" in told
+    assert "0.0       probability stated for outcome 1      1.0" in told  # under the diagram
 
 
 @pytest.mark.parametrize("kind", ["normal", "ensemble", "set"])

@@ -100,7 +100,7 @@ def _bars(axes: Any, curve: ReliabilityCurve) -> None:
     axes.bar(left, seen, wide, color=BLUE, alpha=0.45, edgecolor="white", label="frequency", zorder=1, **look)
     axes.bar(
         left, said - seen, wide, bottom=seen, facecolor=(0.835, 0.369, 0.0, 0.16), edgecolor=VERMILION, hatch="////",
-        label="gap to the mean confidence", zorder=1.2, **look,
+        label="gap to the mean stated", zorder=1.2, **look,
     )  # fmt: skip
     reach = [np.maximum(seen - curve.low[some], 0), np.maximum(curve.high[some] - seen, 0)]
     axes.errorbar(left + wide / 2, seen, reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.2, zorder=3)

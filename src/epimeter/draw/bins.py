@@ -27,9 +27,9 @@ Binned = Literal["width", "mass", "area", "level"]
 
 CUTS = {
     "width": "{} of equal width [a, b), the last closed",
-    "mass": "{} of equal mass, equal confidences together",
+    "mass": "{} of equal mass, equal values together",
     "area": "{} of equal area, ties never cut",
-    "level": "{}, one a distinct confidence",
+    "level": "{}, one a distinct value",
     "edges": "{} [a, b) between given edges, the last closed",
 }
 

@@ -122,10 +122,10 @@ def rows_of(name: str, data: Any, y_prob: Any, beside: dict[str, Any]) -> View:
 
 
 def reading(given: View) -> str:
-    """What the confidence is the confidence of."""
+    """What the stated number is a statement of."""
     if isinstance(given, Multiclass):
         return f"top label of {given.n_classes} classes"
-    return "probability of outcome 1"
+    return "probability of outcome 1" if given.kind == "event" else "confidence in the answer"
 
 
 def outcome(given: View) -> str:

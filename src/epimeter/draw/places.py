@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 AXES = {
     "location": ("centre of the box, share of the image's width", "centre of the box, share of the image's height"),
-    "shape": ("width of the box, share of the image's", "height of the box, share of the image's"),
+    "shape": ("width of the box, share of the image's width", "height of the box, share of the image's height"),
 }
 
 
@@ -43,6 +43,8 @@ class DetectionMap(Curve):
     gap: Floats
     """Mean score minus precision: above 0 the detector is over-confident there."""
     coverage: float
+    min_count: int
+    """Detections that a score bin of a cell must hold to be counted."""
 
 
 def detection_map(
@@ -92,6 +94,7 @@ def detection_map(
         error=over_cells["error"] / total,
         gap=over_cells["gap"] / total,
         coverage=found.error.coverage,
+        min_count=found.min_count,
     )
 
 
@@ -117,15 +120,17 @@ def detections(*data: Any, ax: Any = None, title: str = "Calibration error of de
     notes = [
         f"{rows_text(curve)} detections; d_ece ({curve.variant}) = {number(curve.value)}: {curve.convention}",
         "colour: mean gap between precision and score in the cell; + says too much, - too little; small: detections; "
-        "grey: too few",
+        f"grey: in no score bin {curve.min_count} of them; white: none",
     ]
     made, axes = stage(ax, title, notes, summed(curve), width=4.9, height=4.7, above=0.2)
     side = len(curve.error)
     highest = max(float(np.nanmax(curve.error, initial=0.0)), 1e-9)
-    axes.set_facecolor(FAINT)
+    edges = np.arange(side + 1) / side
+    thin = np.ma.masked_where(np.isfinite(curve.error) | (curve.count == 0), np.zeros((side, side)))
+    axes.pcolormesh(edges, edges, thin, cmap=_one_colour(FAINT), edgecolors="white", linewidth=0.6)
     shown = axes.pcolormesh(
-        np.arange(side + 1) / side, np.arange(side + 1) / side, np.ma.masked_invalid(curve.error), cmap="Blues",
-        vmin=0, vmax=highest, edgecolors="white", linewidth=0.6,
+        edges, edges, np.ma.masked_invalid(curve.error), cmap="Blues", vmin=0, vmax=highest, edgecolors="white",
+        linewidth=0.6,
     )  # fmt: skip
     for row, column in np.ndindex(side, side) if side <= 12 else ():
         error, at = curve.error[row, column], ((column + 0.5) / side, (row + 0.5) / side)
@@ -144,3 +149,9 @@ def detections(*data: Any, ax: Any = None, title: str = "Calibration error of de
     axes.set(xlim=(0, 1), ylim=(1, 0) if curve.variant == "location" else (0, 1), aspect="equal")
     named(axes, *AXES[curve.variant])
     return made
+
+
+def _one_colour(colour: str) -> Any:
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([colour])

@@ -110,7 +110,7 @@ def recalibration(*data: Any, title: str = "Before and after recalibration", **c
     notes = [
         f"{rows_text(curve)}; ece: {number(curve.before.value)} before, {number(curve.after.value)} after; "
         f"{curve.after.convention}",
-        f"shaded: {percent(curve.after.level)} intervals ({curve.after.interval}); right: what a confidence became",
+        f"shaded: {percent(curve.after.level)} intervals ({curve.after.interval}); right: what was stated before and after",
     ]
     side, beside = 3.6, 3.0
     made, _ = page(LEFT + side + 0.85 + beside + RIGHT, 0.55 + side + 0.35, title, notes)
@@ -125,6 +125,6 @@ def recalibration(*data: Any, title: str = "Before and after recalibration", **c
     right.plot(*line, color=GREEN, linewidth=1.6, marker="." if len(line[0]) < 40 else "",
                label="map")  # fmt: skip
     right.set(xlim=(-0.025, 1.025), ylim=(-0.025, 1.025), aspect="equal")
-    named(right, "confidence before", "confidence after")
+    named(right, "stated before", "stated after")
     legend(right, 2)
     return made

@@ -81,7 +81,7 @@ def cumulative_curve(view: View, *, level: Level = 0.95) -> CumulativeCurve:
         n_rows=view.n_rows,
         metric="ecce_mad",
         value=error.value,
-        convention=f"equal confidences are one step; {reading(view)}",
+        convention=f"equal values are one step; {reading(view)}",
         fraction=walk.fraction,
         confidence=walk.confidence,
         difference=walk.difference,
@@ -99,7 +99,7 @@ def largest_excursion(level: float) -> float:
     return brentq(lambda x: brownian_tail.compute(x, kind="max_abs", tail="lower") - level, 0.05, 40.0)
 
 
-ACROSS, UP = "share of the rows, least confident first", "outcome minus confidence, added up"
+ACROSS, UP = "share of the rows, least stated first", "outcome minus what was stated, added up"
 
 
 def _strand(axes: Any, curve: CumulativeCurve, look: Look) -> None:
@@ -166,7 +166,7 @@ def _confidences(axes: Axes, curve: CumulativeCurve) -> None:
     above.set_xticks(tenths, [f"{c:.3f}" for c in there])
     above.tick_params(labelsize=SMALL, colors=INK, length=2.5, width=0.8, color=SOFT, pad=1.5)
     above.spines["top"].set(color=SOFT, linewidth=0.8)
-    above.set_xlabel("confidence there", size=SMALL, color=INK, labelpad=2)
+    above.set_xlabel("stated there", size=SMALL, color=INK, labelpad=2)
     legend(axes, 3)
     key = axes.get_legend()
     assert key is not None
@@ -175,4 +175,4 @@ def _confidences(axes: Axes, curve: CumulativeCurve) -> None:
 
 def _sigmas(curve: CumulativeCurve) -> str:
     """The largest difference in standard deviations; confidences that are all 0 or 1 have none."""
-    return f" = {curve.statistic:.3g} sigma" if curve.sigma > 0 else " (sigma is 0: every confidence is 0 or 1)"
+    return f" = {curve.statistic:.3g} sigma" if curve.sigma > 0 else " (sigma is 0: every row states 0 or 1)"

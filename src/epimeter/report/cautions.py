@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from epimeter.card_index import find
-from epimeter.kinds import Kind
+from epimeter.kinds import WORDING, Kind
 from epimeter.passes.ledger import SliceTotals
 from epimeter.readers.predictions import contrary_sentence
 from epimeter.report.measurement import Measurement
@@ -84,7 +84,7 @@ def cautions(
     if (outcomes == outcomes[0]).all() and outcomes[0] in (0.0, 1.0):
         sentences.append(ONE_OUTCOME[kind == "event", bool(outcomes[0])])
     if totals.low == totals.high:
-        sentences.append(f"one constant confidence, {totals.low:.6g}: it tells rows apart by nothing")
+        sentences.append(f"one constant {WORDING[kind].noun}, {totals.low:.6g}: it tells rows apart by nothing")
     empty = int((table.count == 0).sum())
     if empty:
         sentences.append(f"{empty} of {len(table.count)} equal-width bins are empty")

@@ -11,10 +11,11 @@ WIDTH, HEIGHT = 51, 17
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def diagram(table: BinTable) -> list[str]:
+def diagram(table: BinTable, said: str) -> list[str]:
     """Mean confidence of each bin against the frequency seen, the diagonal, and where the rows are.
 
-    A point lies at its bin's mean confidence, not at its middle: that is the number the frequency is compared with.
+    A point lies at its bin's mean confidence, not at its middle: that is the number the frequency is compared with. `said` names
+    what was stated.
     """
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
     for column in range(WIDTH):
@@ -32,7 +33,7 @@ def diagram(table: BinTable) -> list[str]:
         lines.append(f"  {label} ┤{''.join(cells)}")
     lines.append("      └" + "─" * WIDTH)
     lines.append("       " + _shares(table))
-    lines.append("       0.0" + "confidence".center(WIDTH - 6) + "1.0")
+    lines.append("       0.0" + said.center(WIDTH - 6) + "1.0")
     return lines
 
 

@@ -59,7 +59,7 @@ def reliability(data: Reliability, *, for_print: bool = False) -> Picture:
     )
     twin = Grid(
         f"Bins behind the diagram; intervals: {data.interval}",
-        ("confidence", "rows", "mean said", "came true", "interval"),
+        (WORDING[data.kind].noun, "rows", "mean said", "came true", "interval"),
         tuple(rows),
         frozenset({1, 2, 3}),
     )
@@ -87,7 +87,7 @@ def cumulative(data: Curves, *, for_print: bool = False) -> Picture:
     step = max(1, len(data.share) // 20)
     twin = Grid(
         "Cumulative differences",
-        ("share of rows", "summed outcome minus confidence, over N"),
+        ("share of rows", "summed outcome minus what was stated, over N"),
         tuple(
             (f"{s:.1%}", f"{d:+.5f}")
             for s, d in zip(data.share[::step].tolist(), data.difference[::step].tolist(), strict=True)

@@ -26,7 +26,8 @@ def text(report: Report) -> str:
         _head(report),
         "\n".join(first_lines(report)),
         "\n".join(_table(report)),
-        "Said against seen (● bin, · perfect, below: where the rows are)\n\n" + "\n".join(diagram(report.bins)),
+        "Said against seen (● bin, · perfect, below: where the rows are)\n\n"
+        + "\n".join(diagram(report.bins, WORDING[report.kind].said)),
     ]
     if report.source.get("notes"):
         parts.append("The data:\n" + "\n".join(f"  {note}" for note in report.source["notes"]))
