@@ -45,6 +45,18 @@ def test_a_file_of_one_class_is_refused_and_nothing_is_written(folder, typed):
     assert set(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("limit", ["1000", "10"])
+def test_classes_named_in_the_order_of_their_columns_are_told_and_refused_by_name(folder, limit):
+    rows = pd.DataFrame({"p_0": SAID, "p_1": 1 - SAID, "label": ["dog", "cat"] * 30})
+    rows.to_csv("both.csv", index=False)
+    rows.assign(label="dog").to_csv("one.csv", index=False)
+    named = ["--classes", "cat,dog", "--row-limit", limit]
+    told = CliRunner().invoke(command_line, ["evaluate", "both.csv", *named])
+    assert "named in the order of their columns: p_0 is cat, p_1 is dog" in " ".join(told.output.split()), told.output
+    refused = CliRunner().invoke(command_line, ["evaluate", "one.csv", *named])
+    assert "all 60 rows of one.csv have 'dog'" in str(refused.exception)
+
+
 def test_answers_slices_and_python_keep_a_report_with_a_caution(folder):
     told = CliRunner().invoke(command_line, ["evaluate", "answers.csv"])
     assert told.exit_code == 0 and "every answer is right" in told.output

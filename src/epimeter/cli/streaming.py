@@ -119,11 +119,11 @@ def passed(given: FileEvaluation) -> Any:
             bar.close()
     found = reports(ledger, **given.certainty.of_pass())
     if isinstance(found, Report):
-        refuse_one_class(found, ledger.slices[None].class_counts)
+        refuse_one_class(found, ledger.slices[None].class_counts, choice.classes)
     return chosen(found, asked.value)
 
 
-def refuse_one_class(report: Report, class_counts: Sequence[int]) -> None:
+def refuse_one_class(report: Report, class_counts: Sequence[int], classes: Sequence[str] | None) -> None:
     """Refuse rows of a pass that all have one outcome, as a file in memory is refused; answers may all be right."""
     from epimeter.cli.judging import one_class
 
@@ -131,7 +131,7 @@ def refuse_one_class(report: Report, class_counts: Sequence[int]) -> None:
     if report.kind == "event" and report.base_rate in (0, 1):
         seen = f"{report.base_rate:.0f}"
     elif report.kind == "classes" and len(common) == 1:
-        seen = f"class {common[0]}"
+        seen = f"class {common[0]}" if classes is None else classes[common[0]]
     else:
         return
     raise one_class(report.kind, seen, report.n_rows, report.source["name"], report.source["columns"]["label"])

@@ -153,6 +153,16 @@ def columns_of_labels(
     return columns, classes
 
 
+def order_note(classes: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """A sentence for the report where classes were named in the order of columns whose names do not say them."""
+    pairs = list(zip(classes, columns, strict=False))
+    if len(columns) < 2 or all(word_of(column).endswith(word_of(one)) for one, column in pairs):
+        return ()
+    told = [f"{clean(column)} is {clean(one)}" for one, column in pairs]
+    shown_ones = ", ".join(told if len(told) <= 6 else [*told[:5], "…", told[-1]])
+    return (f"the classes were named in the order of their columns: {shown_ones}",)
+
+
 def label_of_classes(names: Sequence[str], sample: Sample, known: Container[str], source: str) -> str | None:
     """The one column of words that all name class columns, where no column is called like a label; None without one.
 

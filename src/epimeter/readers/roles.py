@@ -18,6 +18,7 @@ from epimeter.readers.class_columns import (
     columns_of_labels,
     families,
     label_of_classes,
+    order_note,
     ordered_classes,
     suffixes_of,
 )
@@ -94,6 +95,8 @@ class Roles:
         Whether the forecast is written as scores before softmax or the logistic function.
     beside
         A column called like the answer given, where an event is read and nothing is compared with it.
+    ordered
+        The classes, where the caller named them.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -105,6 +108,7 @@ class Roles:
     guessed: str | None = None
     logits: bool = False
     beside: str | None = None
+    ordered: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -115,7 +119,8 @@ class Roles:
     def notes(self) -> tuple[str, ...]:
         """What a report says of how the columns were read."""
         scores = (score_note(self.kind),) if self.logits else ()
-        return (*described(self.columns, self.compared, self.guessed), *scores)
+        order = order_note(self.ordered, self.columns.get("probabilities", ()))
+        return (*described(self.columns, self.compared, self.guessed), *order, *scores)
 
     @property
     def wanted(self) -> list[str]:
@@ -191,6 +196,7 @@ def detect(
         guessed,
         choice.logits,
         next(iter(named(PREDICTED, by_word)), None) if kind == "event" else None,
+        ordered=choice.classes or (),
         kind=kind,
     )
 
