@@ -88,6 +88,20 @@ def _goes_on_with_a_successor(folder, database, words, key, certificate, seen, t
         back.stop()
 
 
+def _refused_by_its_tiles(newest, older, tmp_path):
+    """A copy without any memory does not start where its log was published further, or where nobody can say."""
+    web, memory = tmp_path / "web", older.with_name("data.published.json")
+    assert "neither" in refused(older, tiles=web) and not memory.exists()
+    done = epimeter("log", "publish", web, "--issuer", newest / "registry", "--passphrase-file", newest / "passphrase")
+    assert done.returncode == 0, done.stderr
+    sentence = refused(older, tiles=web)
+    assert "older state than the world has seen: log entries" in sentence and "status list" in sentence, sentence
+    point = web / "log" / "checkpoint"
+    point.write_bytes(point.read_bytes().replace(b"\n\n", b"\nforged\n\n", 1))
+    assert "it does not" in refused(older, tiles=web)
+    memory.unlink()
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(kind, tmp_path, request):
     def database():
@@ -130,6 +144,8 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
     done = epimeter("restore", file, "--data", other, *words)
     assert done.returncode == 0, done.stderr
     assert "something" in epimeter("restore", file, "--data", other, *words).stderr
+    if kind == "sqlite":
+        _refused_by_its_tiles(made.folder, other, tmp_path)
     back = Service(other, {}, fresh).start()
     try:
         with back.client(key) as client:

@@ -4,7 +4,8 @@
 A database or a folder that is put back from a copy does not know what was published since: it would publish a second checkpoint
 of one size, give audit numbers twice, and make a revoked certificate valid again. So the server writes down, beside the data
 folder or where `published` says, the size and root of its newest checkpoint, the version of its newest status list and the
-number of its newest audit entry; and it does not start from a state that is older.
+number of its newest audit entry; and it does not start from a state that is older. Where the log is published elsewhere too, that
+place is asked as well (`published_tiles`).
 """
 
 from __future__ import annotations
@@ -76,18 +77,18 @@ class Memory:
     """The file that remembers."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._written: Published | None = None
 
     def read(self) -> Published | None:
         """What was published before; None on the first start."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Published)
+            return msgspec.json.decode(self.path.read_bytes(), type=Published)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError) as fault:
             raise SettingsError(
-                f"{self._path} must say what this registry has published; it cannot be read: {fault}"
+                f"{self.path} must say what this registry has published; it cannot be read: {fault}"
             ) from None
 
     def write(self, shown: Published) -> None:
@@ -106,13 +107,13 @@ class Memory:
 
     def begin_anew(self, shown: Published) -> None:
         """Write down the state of a log that has taken the place of another, whatever stood here."""
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(msgspec.json.encode(shown))
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, self._path)
+            os.replace(name, self.path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(name)
@@ -126,7 +127,7 @@ class Memory:
             return
         if before.origin != shown.origin:
             raise SettingsError(
-                f"{self._path} is of the log {before.origin}; this one is {shown.origin}. Set another `published`."
+                f"{self.path} is of the log {before.origin}; this one is {shown.origin}. Set another `published`."
             )
         if older := behind(shown, before):
             raise SettingsError(f"this is an older state than the world has seen: {'; '.join(older)}. {WAY_OUT}.")

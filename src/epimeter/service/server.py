@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from epimeter.service import errands, log_lines
+from epimeter.service import errands, log_lines, published_tiles
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.children import Children
 from epimeter.service.issuer_folder import IssuerFolder, alone
@@ -79,6 +79,8 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pa
             ledger.check()
             _refuse_strangers(store, ledger, secrets)
             memory = Memory(place(settings))
+            if settings.tiles is not None and not first:
+                published_tiles.ask(settings.tiles, memory, ledger.registry, say)
             memory.refuse_older(now_shown(ledger, store), ledger)
             errands.warm()
             children.wait()

@@ -54,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Opens the private keys; by default the content of the file `passphrase` in the data folder."""
     published: str | None = None
     """File that remembers what was published; by default beside the data folder, with its name and `.published.json`."""
+    tiles: str | None = None
+    """Folder or address that `log publish` writes to; asked at the start what was published."""
     workers: Annotated[int, msgspec.Meta(ge=0)] = 2
     """Jobs that are done at a time, of one organisation one less; 0 leaves them to other processes."""
     job_lease: Seconds = 30.0
