@@ -15,8 +15,10 @@ from typing import Literal
 from epimeter.readers.logs.phrases import (
     AFTER_LABEL,
     BOUND,
+    ENDS,
     NUMBER,
     OUT_OF,
+    PAIR,
     PERCENT,
     RANGE,
     SCALE,
@@ -47,7 +49,7 @@ THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 
 def scale_of(text: str) -> float | None:
     """The end of a scale that a text declares: 100 of ``(0-100)``, 1 of ``between 0 and 1``."""
-    out_of = OUT_OF.search(text)
+    out_of = OUT_OF.search(text) or ENDS.search(text)
     if out_of:
         return float(out_of["high"])
     found = SCALE.search(text)
@@ -78,6 +80,8 @@ def quantity(
     if ranged:
         declared = SCALE.match(text, place)
         return None if declared and declared.end() >= ranged.end() else AMBIGUOUS
+    if re.compile(PAIR).match(text, place):
+        return None if SCALE.match(text, place) else AMBIGUOUS
     found = re.compile(rf"(?P<sign>-)?(?P<number>{NUMBER})").match(text, place)
     if found is None:
         return _word(text, lead.start(), words)
@@ -86,8 +90,18 @@ def quantity(
     unit = UNIT.match(text, found.end())
     ended = unit.end() if unit else found.end()
     rest = text[ended : ended + 80]
+    onward = re.compile(rf"\s*(?:→|->|=>|➜|⇒)\s*(?={NUMBER}\s*(?:{PERCENT}|/))").match(text, ended)
+    if onward:
+        return quantity(text, onward.end(), high, percent, words)
+    if re.match(rf"-?ish\s+(?:-|to)\s*{NUMBER}", rest):
+        return AMBIGUOUS
     if re.match(r"\+(?!/)", rest) or re.match(
-        r"\s*(?:or\s+(?:more|less|higher|so\s+higher|above|lower)|at\s+(?:least|most)|or\s+\d)", rest
+        r"\s*(?:(?:or|and)\s+(?:more|less|higher|so\s+higher|above|lower|up)\b|plus\b|at\s+(?:least|most)|or\s+\d)",
+        rest,
+    ):
+        return AMBIGUOUS
+    if re.match(
+        rf"(?:\s+or\s+so)?\s*,?\s*(?:or\s+)?(?:maybe|perhaps|possibly|even)\s+(?:even\s+)?{NUMBER}\s*{PERCENT}", rest
     ):
         return AMBIGUOUS
     if re.match(rf"\s*/\s*{NUMBER}\s*%", rest) or re.match(rf"\s*(?:/|or)\s*{NUMBER}", rest):

@@ -16,18 +16,21 @@ place (``80-90%``, ``over 90%``) is ambiguous, and so is a bare 7. Ambiguity is 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from epimeter.readers.logs.markup import plain, unfolded
 from epimeter.readers.logs.phrases import (
     ABOUT,
     AFTER_LABEL,
+    ANOTHER,
+    ASKED,
     BEFORE,
     BOUND,
     CHANCE_OF,
+    CHANGE_TO,
+    CHANGED,
     CLAUSE,
-    COMMAND,
     CONDITION,
     DIRECT,
     EARLIER,
@@ -35,14 +38,12 @@ from epimeter.readers.logs.phrases import (
     FIRST_PERSON,
     KIND,
     LABEL,
-    LINE_MARK,
     LISTED,
-    MARKS,
     MYSELF,
     NEGATION,
     NUMBER,
     OF_A_STUDY,
-    OPEN_THOUGHT,
+    OF_STATISTICS,
     OPTION,
     OPTION_AFTER,
     OTHER,
@@ -51,16 +52,14 @@ from epimeter.readers.logs.phrases import (
     QUOTED_EXAMPLE,
     REPORTED,
     RIGHT,
+    SAID,
     SENTENCE,
     SEPARATOR,
     STATISTICS,
     STEMS,
     STRONG,
-    TAG,
-    THOUGHT,
-    UNDER_HEADS,
-    UNDERLINE,
     VALUE_BEFORE,
+    WOULD,
 )
 from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity, scale_of, scaled
 
@@ -71,6 +70,8 @@ class _Mention:
     stated: Stated
     weak: bool = False
     option: str | None = None
+    loose: bool = False
+    """Whether it is a chance that does not say of what: it counts where nothing speaks of confidence."""
 
 
 def stated(
@@ -101,22 +102,23 @@ def stated(
     if not text.isascii():
         if not speaks_of_confidence(text):
             return NONE
-        text = _plain(text)
+        text = plain(text)
     else:
         low = text.lower()
         first = _first_stem(low)
         if first < 0:
             return NONE
-        text = _plain(text, low)
+        text = plain(text, low)
         plainly = PLAINLY.search(text, max(0, len(text) - 60))
         if plainly is not None and (first if text is low else _first_stem(text)) >= plainly.start():
             return PERCENTS[int(plainly["number"])]  # nothing else in the text could be meant
     if "|" in text:
-        text = _unfolded(text)
+        text = unfolded(text)
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
-    strong = [mention for mention in mentions if not mention.weak] or mentions
+    strong = [mention for mention in mentions if not mention.weak]
     if not strong:
-        return NONE
+        return AMBIGUOUS if mentions else NONE  # what was thought before is not what is stated
+    strong = [mention for mention in strong if not mention.loose] or strong
     options = {mention.option for mention in strong if mention.option is not None}
     if len(options) > 1:
         of_answer = [mention for mention in strong if answer is not None and mention.option == answer.strip().lower()]
@@ -131,64 +133,14 @@ def speaks_of_confidence(text: str) -> bool:
     return _first_stem(text.lower()) >= 0 if text.isascii() else LABEL.search(text) is not None
 
 
-def _plain(text: str, low: str | None = None) -> str:
-    """The text without reasoning in tags and without marks of emphasis, in one form of each character, in lower case.
-
-    `low` is the text in lower case, where that is known; it is returned as it is where nothing has to go.
-    """
-    if low is not None and "<" not in text and not any(mark in text for mark in MARKS):
-        return low
-    if "<" in text and OPEN_THOUGHT.search(text):
-        text = THOUGHT.sub("\n", text)
-        cut = OPEN_THOUGHT.search(text)
-        text = text[: cut.start()] if cut else text
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = text.replace("’", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
-    if "<" in text:
-        text = TAG.sub(lambda tag: f"\n{tag['word']}: ", text)
-    if "\\" in text:
-        text = COMMAND.sub("", text)
-    for mark in ("__", "*", "`", "$"):
-        if mark in text:
-            text = text.replace(mark, "")
-    if "_" in text:
-        text = UNDERLINE.sub("", text)
-    if "#" in text or ">" in text:
-        text = LINE_MARK.sub("", text)
-    return text.lower()
-
-
-def _unfolded(text: str) -> str:
-    """The text with tables that have a column of confidences as lines that say them, each with the option of its row."""
-    lines, made = text.split("\n"), list[str]()
-    place = 0
-    while place < len(lines):
-        heads = _cells(lines[place]) if place + 1 < len(lines) and UNDER_HEADS.fullmatch(lines[place + 1]) else []
-        column = next((i for i, head in enumerate(heads) if LABEL.match(head)), None)
-        if column is None:
-            made.append(lines[place])
-            place += 1
-            continue
-        place += 2
-        while place < len(lines) and "|" in lines[place]:
-            cells = _cells(lines[place])
-            place += 1
-            if len(cells) > column:
-                about = f" in {cells[0]}" if column and re.fullmatch(r"[a-j]", cells[0]) else ""
-                made.append(f"{heads[column]}{about}: {cells[column]}")
-    return "\n".join(made)
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")] if "|" in row else []
-
-
 def _first_stem(text: str) -> int:
     """Where the first letters stand that a word for confidence has, in lower-case ASCII text; -1 without one."""
     first = -1
-    for stem in STEMS:
-        place = text.find(stem) if first < 0 else text.find(stem, 0, first + len(stem) - 1)
+    for stem, ends in STEMS.items():
+        limit = len(text) if first < 0 else first + len(stem) - 1
+        place = text.find(stem, 0, limit)
+        while ends and place >= 0 and not text.startswith(ends, place):
+            place = text.find(stem, place + 1, limit)
         if place >= 0:
             first = place
     if "(" in text:
@@ -200,10 +152,11 @@ def _first_stem(text: str) -> int:
 
 def _stems(text: str) -> Iterator[int]:
     """Where letters stand that a word for confidence has, in lower-case ASCII text."""
-    for stem in STEMS:
+    for stem, ends in STEMS.items():
         place = text.find(stem)
         while place >= 0:
-            yield place
+            if not ends or text.startswith(ends, place):
+                yield place
             place = text.find(stem, place + 1)
     if "(" in text:
         yield from (hit.start() for hit in CHANCE_OF.finditer(text))
@@ -254,6 +207,11 @@ def _labelled(
     before, _ = _clause(text, label.start(), label.end())
     if OTHER.match(text, label.end()) or BEFORE.search(before):
         return None
+    if (
+        re.search(r"^\W*(?:is|was|should|could|would)\s+(?:the|my|your|a)\s*$", before)
+        and "?" in text[label.end() :].split("\n")[0]
+    ):
+        return None
     if QUOTED_EXAMPLE.search(text[max(0, label.start() - 8) : label.start()]):
         return None
     place, percent, high = label.end(), False, scale
@@ -293,6 +251,9 @@ def _labelled(
             break
         place = about.end()
     qualifier = text[qualifier_start : strong.start() if strong else place]
+    change = CHANGE_TO.match(text, start) if MYSELF.search(before) else None
+    if change and (re.search(rf"\b{CHANGED}\b", change[0]) or re.search(rf"\b{CHANGED}\s+(?:\w+\s+)?$", before)):
+        strong, qualifier = change, ""
     if label["chance"] and not _is_about_the_answer(
         before, qualifier, strong is not None and bool(STRONG.search(strong[0]))
     ):
@@ -307,7 +268,7 @@ def _labelled(
         begun = text[max(0, label.start() - 60) : label.start()].rpartition("\n")[2]
         direct = heading.end() if heading and begun.strip("\"' -#") == "" else None
         inside = re.compile(rf"\s*[(\[]\s*(?={NUMBER})").match(text, start)
-        if direct is None and inside is None and not DIRECT.match(text, place):
+        if direct is None and inside is None and (not DIRECT.match(text, place) or re.search(r"\bthat\s*$", qualifier)):
             return None
         place = direct if direct is not None else inside.end() if inside else place
     else:
@@ -324,11 +285,14 @@ def _labelled(
     ahead = text[place : min(line_end, place + 120)]
     if STATISTICS.match(ahead):
         return None
-    weak = bool(EARLIER.search(before)) or bool(re.search(r"\bwas\b", qualifier))
-    if OF_A_STUDY.match(ahead) and not MYSELF.search(before):
+    weak = bool(EARLIER.search(before) or EARLIER.search(qualifier))
+    if not MYSELF.search(before) and (OF_A_STUDY.match(ahead) or OF_STATISTICS.search(before)):
         return None
+    if label["chance"] and not RIGHT.search(qualifier) and re.match(r"\W*\d+\s*/\s*(?!100?\b)\d", ahead):
+        return None  # «probability = 3/8» is the answer
     reading = quantity(text, place, high, percent, words)
-    return None if reading is None else _Mention(label.start(), reading, weak, name)
+    loose = bool(label["chance"]) and not RIGHT.search(qualifier)
+    return None if reading is None else _Mention(label.start(), reading, weak, name, loose)
 
 
 def _listed(text: str, place: int) -> re.Match[str] | None:
@@ -345,11 +309,12 @@ def _number_after(text: str, place: int, label: re.Match[str]) -> bool | None:
 
 def _is_about_the_answer(before: str, qualifier: str, separated: bool) -> bool:
     """Whether a chance is the chance of being right: any other may be part of the answer."""
+    qualifier = re.sub(r"[(\[][^()\[\]]*[)\]]", lambda part: "" if scale_of(part[0]) else part[0], qualifier)
     if re.match(r"\s*(?:of|that|for)\b", qualifier) or qualifier.strip(" _-:\"'"):
         return bool(RIGHT.search(qualifier))
     if FIRST_PERSON.search(before) and re.search(r"\b(?:answer|it|this)\s+is\b.{1,60}\bwith\s+(?:an?\s+)?$", before):
         return True
-    if re.search(r"[{,]\s*[\"']$", before):
+    if re.search(r"(?:^|[{,])\s*[\"']$", before):
         return separated  # a key of an object
     return separated and before.strip(" \t-*#|>\"'{,1234567890.)") in (
         "",
@@ -389,7 +354,7 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
     if REPORTED.search(before) and not FIRST_PERSON.search(before):
         return None
     direct = re.compile(
-        rf"\s*(?:[:=(\[,]|\bat\b|\bto\b|\bà|\bzu\b|\bal\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
+        rf"\s*(?:[:=(\[,]|\bat\b|\bto\b|\bà|\bzu\b|\bal\b|\bna\b|\bна\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
     ).match(text, label.end())
     if direct is None and re.match(r"\s*[:=(\[]\s*0?[.,]\d", text[label.end() : label.end() + 40]):
         direct = re.compile(r"\s*[:=(\[]\s*").match(text, label.end())
@@ -404,7 +369,7 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     found = VALUE_BEFORE.search(window)
     if found is None or (found["unit"] is None and not re.fullmatch(r"0?[.,]\d+|1[.,]0+", found["number"])):
         return None
-    if re.search(r"[\w.,]$", window[: found.start()]) and not window[: found.start()].endswith(" "):
+    if re.search(r"[a-z\d_.,]$", window[: found.start()]) and not window[: found.start()].endswith(" "):
         return None
     if OTHER.match(text, label.end()) or re.compile(r"\s*(?:level|limit)\b").match(text, label.end()):
         return None
@@ -413,10 +378,16 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     rest = text[label.end() : label.end() + 80]
     if _negated(before) or _excluded(before, rest) or BEFORE.search(before):
         return None
+    if (ASKED.search(before) and re.match(r"[^.!\n]{0,60}\?", rest)) or SAID.match(rest):
+        return None
+    if not MYSELF.search(before) and (OF_STATISTICS.search(before) or OF_STATISTICS.search(rest.partition("\n")[0])):
+        return None
+    if WOULD.search(before) and re.match(r"[^.;\n]{0,60}?\b(?:if|unless|provided|assuming|had)\b", rest):
+        return None
     if REPORTED.search(before) and not FIRST_PERSON.search(before):
         return None
     if label["chance"] and not re.match(
-        r"\s*(?:that\s+|of\s+)?(?:(?:my|the|this|being|i'm|i\s+am|it'?s?|is|am|answer|i)\s+)*(?:\S+\s+){0,2}?(?:is\s+)?(?:correct|right|true)\b",
+        r"\s*(?:that\s+|of\s+|to\s+|on\s+)?(?:(?:my|the|this|being|i'm|i\s+am|it'?s?|is|am|answer|i)\s+)*(?:\S+\s+){0,2}?(?:is\s+)?(?:correct|right|true)\b",
         rest,
     ):
         return None
@@ -432,6 +403,12 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
         r"\s*(?:patients?|cases?|tests?|results?|charges?|types?|people|integers?|numbers?|values?)\b", rest
     ):
         return None
+    if label["adjective"] == "positive" and not re.match(
+        r"\s*(?:$|[^\w\s]|(?:that|about|of|it|it's|this|the|on|in|my|i|a|an|and|but|here|because)\b)", rest
+    ):
+        return None
+    if label["adjective"] and ANOTHER.search(before):
+        return None
     if (
         label["adjective"]
         and not FIRST_PERSON.search(before)
@@ -441,7 +418,7 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     weak = bool(EARLIER.search(before))
     option = OPTION_AFTER.match(rest) or _listed(text, place)
     name = option["option"] if option else None
-    if found["bound"] or found["first"]:
+    if found["bound"] or found["first"] or found["plus"]:
         return _Mention(label.start(), AMBIGUOUS, weak, name)
     over = found["over"] or found["of"]
     high = float(over) if over is not None else 1.0 if found["unit"] is None else 100.0
