@@ -94,14 +94,23 @@ int epi_sort_buckets(int64_t *keys, int64_t n_keys, int has_weight, const int64_
     return 0;
 }
 
-/* `weight` is NULL where the keys have none. */
-int epi_unpack_keys(const int64_t *keys, double *prob, double *true_, double *weight, int64_t n) {
+int epi_unpack_rows(int64_t *keys, uint8_t *outcome, int64_t n) {
     if (n < 0) return -1;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t key = keys[weight ? 2 * i : i], bits = key >> 1;
+        const int64_t key = keys[i];
+        outcome[i] = (uint8_t)(key & 1);
+        keys[i] = key >> 1;
+    }
+    return 0;
+}
+
+int epi_unpack_weighed(const int64_t *keys, double *prob, uint8_t *outcome, double *weight, int64_t n) {
+    if (n < 0) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t key = keys[2 * i], bits = key >> 1;
         memcpy(&prob[i], &bits, sizeof bits);
-        true_[i] = (double)(key & 1);
-        if (weight) memcpy(&weight[i], &keys[2 * i + 1], sizeof *weight);
+        outcome[i] = (uint8_t)(key & 1);
+        memcpy(&weight[i], &keys[2 * i + 1], sizeof *weight);
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 /* Sweeps over sorted confidences. */
 #include "sweeps.h"
 #include "steps.h"
+#include "stretch.h"
 
 #include <math.h>
 
@@ -114,20 +115,27 @@ int64_t epi_pooled_sizes(const int64_t *run_ones, const int64_t *run_sizes, int6
     return top;
 }
 
+/* A block behind the others; those whose frequency is not below its own join it. How many there are then. */
+static int64_t pool(int64_t size, int64_t ones, int64_t levels, int64_t *weight, int64_t *true_, int64_t *of_levels, int64_t top) {
+    while (top > 0 && (__int128)true_[top - 1] * size >= (__int128)ones * weight[top - 1]) {
+        top--;
+        size += weight[top];
+        ones += true_[top];
+        levels += of_levels[top];
+    }
+    weight[top] = size;
+    true_[top] = ones;
+    of_levels[top] = levels;
+    return top + 1;
+}
+
 int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n, int64_t *block_weight, int64_t *block_true,
                             int64_t *block_levels, int64_t room) {
     if (n < 0 || room < n) return -1;
     int64_t top = 0, i = 0;
     while (i < n) {
         int64_t size = 0, ones = 0, levels = 0, last_size = 0, last_ones = 1;
-        if (!weight) { /* rows that differ: those that came true, then those that did not, fall */
-            for (; i < n && true_[i] == 1.0; i++) size++;
-            ones = size;
-            for (; i < n && true_[i] == 0.0; i++) size++;
-            levels = size;
-            if (!size) return -1;
-        }
-        for (; weight && i < n; i++, levels++) { /* levels that fall or stay belong together: they are taken at once */
+        for (; i < n; i++, levels++) { /* levels that fall or stay belong together: they are taken at once */
             if (!(weight[i] > 0.0 && weight[i] < 0x1p53 && true_[i] >= 0.0 && true_[i] <= weight[i])) return -1;
             const int64_t w = (int64_t)weight[i], t = (int64_t)true_[i];
             if ((__int128)t * last_size > (__int128)last_ones * w) break;
@@ -136,15 +144,21 @@ int64_t epi_isotonic_blocks(const double *weight, const double *true_, int64_t n
             size += w;
             ones += t;
         }
-        while (top > 0 && (__int128)block_true[top - 1] * size >= (__int128)ones * block_weight[top - 1]) {
-            top--;
-            size += block_weight[top];
-            ones += block_true[top];
-            levels += block_levels[top];
-        }
-        block_weight[top] = size;
-        block_true[top] = ones;
-        block_levels[top++] = levels;
+        top = pool(size, ones, levels, block_weight, block_true, block_levels, top);
+    }
+    return top;
+}
+
+int64_t epi_isotonic_rows(const uint8_t *outcome, int64_t n, int64_t *block_weight, int64_t *block_true, int64_t *block_levels,
+                          int64_t room) {
+    if (n < 0 || room < n) return -1;
+    int64_t top = 0, i = 0;
+    while (i < n) { /* rows that came true, then those that did not, fall */
+        const int64_t start = i;
+        while (i < n && outcome[i]) i++;
+        const int64_t ones = i - start;
+        while (i < n && !outcome[i]) i++;
+        top = pool(i - start, ones, i - start, block_weight, block_true, block_levels, top);
     }
     return top;
 }
@@ -180,13 +194,38 @@ int epi_distinct(const double *prob, int64_t n) {
     return 1;
 }
 
-void epi_running_outcomes(const double *true_, int64_t n, int64_t *total) {
+static int64_t count_true(const uint8_t *outcome, int64_t first, int64_t last) {
     int64_t sum = 0;
-    total[0] = 0;
-    for (int64_t i = 0; i < n; i++) total[i + 1] = sum += (int64_t)true_[i];
+    for (int64_t i = first; i < last; i++) sum += outcome[i];
+    return sum;
 }
 
-int epi_segment_totals(const double *prob, const double *true_, int64_t n, const int64_t *border, int64_t bins, int64_t *totals) {
+int epi_running_outcomes(const uint8_t *outcome, int64_t n, int64_t *total, int64_t n_total) {
+    if (n < 0 || n_total != n / EPI_STRETCH + 1) return -1;
+    total[0] = 0;
+    for (int64_t k = 1; k < n_total; k++)
+        total[k] = total[k - 1] + count_true(outcome, (k - 1) * EPI_STRETCH, k * EPI_STRETCH);
+    return 0;
+}
+
+int epi_true_before(const uint8_t *outcome, int64_t n, const int64_t *total, int64_t n_total, const int64_t *place, int64_t n_places,
+                    int64_t *found) {
+    if (n < 0 || n_total != n / EPI_STRETCH + 1 || n_places < 0) return -1;
+    int64_t at = 0, sum = 0; /* so many came true before this place */
+    for (int64_t k = 0; k < n_places; k++) {
+        if (place[k] < 0 || place[k] > n) return -1;
+        const int64_t stretch = place[k] / EPI_STRETCH;
+        if (place[k] < at || stretch * EPI_STRETCH > at) {
+            at = stretch * EPI_STRETCH;
+            sum = total[stretch];
+        }
+        found[k] = sum += count_true(outcome, at, place[k]);
+        at = place[k];
+    }
+    return 0;
+}
+
+int epi_segment_totals(const double *prob, const uint8_t *outcome, int64_t n, const int64_t *border, int64_t bins, int64_t *totals) {
     if (n < 0 || bins < 1) return -1;
     for (int64_t k = 0; k < bins; k++) {
         if (border[k] < 0 || border[k + 1] < border[k] || border[k + 1] > n) return -1;
@@ -197,7 +236,7 @@ int epi_segment_totals(const double *prob, const double *true_, int64_t n, const
             int64_t ones = 0;
             for (int64_t i = first; i < last; i++) {
                 sum += steps_of(prob[i]);
-                ones += true_[i] != 0.0;
+                ones += outcome[i];
             }
             total[0] += ones;
             carry((int64_t)(sum - (uint64_t)(last - first) * EPI_STEP_BITS), total + 1);

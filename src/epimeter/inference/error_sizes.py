@@ -115,7 +115,7 @@ def _signed(true: NDArray[Any], prob: NDArray[Any], gaps: Floats, edges: Floats 
 
 def _walk(name: str, span: bool, finished: Any, choices: Mapping[str, Any], design: SamplingDesign) -> WalkError | None:
     if isinstance(finished, OrderedRows):
-        rows = Binary(finished.true.astype(np.uint8), finished.prob, finished.weight)
+        rows = Binary(finished.outcome, finished.prob, finished.weight)
     else:
         rows = walk_event(finished, choices.get("reduction", "top"), choices.get("k", 1), name)
     if rows.n_rows < 2:

@@ -20,9 +20,12 @@ def level_ends(
     rows: OrderedRows, view: View | None, brier: bool, design: SamplingDesign, level: float
 ) -> tuple[float, float] | None:
     """Mean score of an event: Student's interval of the mean, from what each level scores where it came true and where not."""
-    single = rows.weight is None and rows.distinct
-    given = rows if single else rows.levels
-    first, second, total = square_sums(given.prob, given.weight, given.true) if brier else _log_sums(rows.levels)
+    if not brier:
+        first, second, total = _log_sums(rows.levels)
+    elif rows.weight is None and rows.distinct:
+        first, second, total = square_sums(rows.prob, None, rows.outcome)
+    else:
+        first, second, total = square_sums(rows.levels.prob, rows.levels.weight, rows.levels.true)
     mean = first / total
     if not math.isfinite(mean):
         return None

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import NULL, accepted, lib, read, write
+from epimeter.core import accepted, lib, read, write
 from epimeter.core.threads import shared
 from epimeter.limits import BinCount
 from epimeter.summaries.cuts import Cut, bin_index
@@ -98,7 +98,7 @@ class OrderedRows:
     """Rows of an event sorted by confidence, then outcome: the same for any order in which they came."""
 
     prob: Floats
-    true: Floats
+    outcome: NDArray[np.uint8]
     weight: Floats | None
     given: View = field(repr=False, compare=False)
     """The same rows as they came, for sums that no order changes."""
@@ -106,6 +106,11 @@ class OrderedRows:
     @property
     def n_rows(self) -> int:
         return len(self.prob)
+
+    @cached_property
+    def true(self) -> Floats:
+        """The outcomes as numbers, for what calculates with them row by row."""
+        return self.outcome.astype(np.float64)
 
     @cached_property
     def mass(self) -> Floats:
@@ -122,11 +127,22 @@ class OrderedRows:
         """Whether no two confidences are equal: then a row is a level, and nothing is joined."""
         return bool(lib.epi_distinct(read(self.prob), self.n_rows))
 
+    def true_before(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows came true before each of these places, `n_rows` the last of them; rising places are read in one walk."""
+        places, found = np.ascontiguousarray(places, np.int64), np.empty(len(places), np.int64)
+        running, size = self._running, len(places)
+        accepted(
+            lib.epi_true_before(
+                read(self.outcome), self.n_rows, read(running), len(running), read(places), size, write(found)
+            )
+        )
+        return found
+
     @cached_property
-    def running_outcomes(self) -> NDArray[np.int64]:
-        """How many rows came true before each, and of all."""
-        total = np.empty(self.n_rows + 1, np.int64)
-        lib.epi_running_outcomes(read(self.true), self.n_rows, write(total))
+    def _running(self) -> NDArray[np.int64]:
+        """How many rows came true before each stretch of them; a total for every row would be as large as the rows."""
+        total = np.empty(self.n_rows // STRETCH + 1, np.int64)
+        accepted(lib.epi_running_outcomes(read(self.outcome), self.n_rows, write(total), len(total)))
         return total
 
     @cached_property
@@ -137,7 +153,7 @@ class OrderedRows:
         if self.weight is None:
             # Rows are counted, so running totals are whole numbers and their differences exact.
             ends = np.append(self.starts, self.n_rows)
-            true = np.diff(self.running_outcomes[ends]).astype(np.float64)
+            true = np.diff(self.true_before(ends)).astype(np.float64)
             return Levels(self.prob[self.starts], np.diff(ends).astype(np.float64), true)
         return Levels(
             self.prob[self.starts],
@@ -161,15 +177,15 @@ class Levels:
 
 
 STRETCH = 1 << 13
-"""Levels whose scores are added up together: as in the core, so that any number of threads gives the same sums."""
+"""Levels whose scores, or outcomes, are added up together: as in the core, so that any number of threads gives the same sums."""
 A_THREAD = 1 << 18
 """Levels from which a further thread pays."""
 
 
-def square_sums(prob: Floats, weight: Floats | None, true: Floats) -> tuple[float, float, float]:
+def square_sums(prob: Floats, weight: Floats | None, true: NDArray[Any]) -> tuple[float, float, float]:
     """Sums over levels of the squared error of a probability and of its square, and their weight.
 
-    `weight` is None where every level is one row; `true` is the weight that came true.
+    `weight` is None where every level is one row, and `true` then its outcome in a byte; else it is the weight that came true.
     """
     prob = np.ascontiguousarray(prob)
     stretches = -(-len(prob) // STRETCH)
@@ -177,8 +193,10 @@ def square_sums(prob: Floats, weight: Floats | None, true: Floats) -> tuple[floa
 
     def add(part: slice) -> int:
         some = slice(part.start * STRETCH, part.stop * STRETCH)
-        columns = read(prob[some]), NULL if weight is None else read(weight[some]), read(true[some])
-        return accepted(lib.epi_event_squares(*columns, len(prob[some]), write(sums[part]), 3 * len(sums[part])))
+        size, into = len(prob[some]), (write(sums[part]), 3 * len(sums[part]))
+        if weight is None:
+            return accepted(lib.epi_row_squares(read(prob[some]), read(true[some]), size, *into))
+        return accepted(lib.epi_event_squares(read(prob[some]), read(weight[some]), read(true[some]), size, *into))
 
     shared(add, stretches, A_THREAD // STRETCH)
     first, second, total = (math.fsum(column) for column in sums.T.tolist())

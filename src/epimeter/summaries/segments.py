@@ -20,12 +20,12 @@ def ordered_bins(rows: OrderedRows, bins: int, binning: Cut) -> BinTotals:
         index = np.repeat(np.arange(bins), np.diff(begin, prepend=0, append=rows.n_rows))
         return weighed_bins(rows.true, rows.prob, rows.weight, index, bins)
     if rows.weight is not None or binning != "mass":
-        made: BinTotals = Bins(bins, binning).of(Binary(rows.true.astype(np.uint8), rows.prob, rows.weight))
+        made: BinTotals = Bins(bins, binning).of(Binary(rows.outcome, rows.prob, rows.weight))
         return made
     n_rows = rows.n_rows
     border = np.ascontiguousarray(whole_borders(rows.prob, mass_borders(n_rows, bins)), np.int64)
     totals = np.zeros((bins, 3), np.int64)
-    columns = read(np.ascontiguousarray(rows.prob)), read(np.ascontiguousarray(rows.true)), n_rows
+    columns = read(np.ascontiguousarray(rows.prob)), read(rows.outcome), n_rows
     accepted(lib.epi_segment_totals(*columns, read(border), bins, write(totals)))
     count, (true, units, steps) = np.diff(border), totals.T.copy()
     # A bin without rows begins where the next one does.

@@ -101,20 +101,26 @@ def _few_keys(prob: Floats, true: NDArray[np.uint8]) -> Integers:
     return keys
 
 
-def unpacked(keys: Integers) -> tuple[Floats, Floats, Floats | None]:
-    """Confidence, outcome and weight, if there are weights, back from the integers."""
-    prob, true = np.empty(len(keys)), np.empty(len(keys))
-    weight = np.empty(len(keys)) if keys.ndim == 2 else None
-    parts = _parts(len(keys))
+def unpacked(keys: Integers) -> tuple[Floats, NDArray[np.uint8], Floats | None]:
+    """Confidence, outcome and weight, if there are weights, back from the integers.
+
+    Without weights the confidences take the place of the keys, which are gone then: of many rows the first touch of fresh memory
+    costs more than the sorting.
+    """
+    outcome, parts = np.empty(len(keys), np.uint8), _parts(len(keys))
+    prob = keys.view(np.float64) if keys.ndim == 1 else np.empty(len(keys))
+    weight = None if keys.ndim == 1 else np.empty(len(keys))
 
     def unpack(part: int) -> int:
         rows = parts[part]
-        columns = write(prob[rows]), write(true[rows]), NULL if weight is None else write(weight[rows])
-        return int(lib.epi_unpack_keys(read(keys[rows]), *columns, len(keys[rows])))
+        some, came, size = keys[rows], write(outcome[rows]), len(outcome[rows])
+        if weight is None:
+            return int(lib.epi_unpack_rows(write(some), came, size))
+        return int(lib.epi_unpack_weighed(read(some), write(prob[rows]), came, write(weight[rows]), size))
 
     with _Together(len(parts)) as together:
         together.run(unpack)
-    return prob, true, weight
+    return prob, outcome, weight
 
 
 def _threads() -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -34,79 +35,54 @@ def width_edges(number: NDArray[np.int64], bins: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(ABC):
     """Rows in order of confidence with running totals, from which the heights of any bins are read.
 
-    A step is what the bins never cut: all rows of one confidence. Whole weights are kept as integers, so heights are
-    compared as exact fractions.
+    A step is what the bins never cut: all rows of one confidence.
     """
 
     prob: Floats
-    mass: Numbers
-    """Weight before each step, and at the end of all."""
-    true: Numbers
-    """Weight that came true before each step, and at the end of all."""
+    """The confidence of each step."""
     binning: SweepCut
 
-    @classmethod
-    def of(cls, rows: OrderedRows, binning: SweepCut) -> Staircase:
-        if rows.weight is None:
-            came = rows.running_outcomes
-            if rows.distinct:
-                return cls(rows.prob, np.arange(rows.n_rows + 1), came, binning)
-            before = np.append(rows.starts, rows.n_rows)
-            return cls(rows.prob[rows.starts], before, came[before], binning)
-        weight: Numbers = rows.weight
-        prob, true = rows.prob, rows.true
-        if not rows.weight.all():  # a row of weight zero is no step
-            kept = rows.weight > 0
-            weight, prob, true = rows.weight[kept], rows.prob[kept], rows.true[kept]
-        fractions = not (weight == np.floor(weight)).all()
-        if not fractions:
-            weight, true = whole(weight), whole(true)
-        if rows.distinct:
-            return cls(prob, running(weight), running(weight * true), binning)
-        starts = run_starts(prob)
-        if fractions and len(starts) < len(prob):
-            # Equal confidences by weight, then outcome: sums of a step are then rounded alike in any order of the rows.
-            order = np.lexsort((true, weight, prob))
-            weight, true = weight[order], true[order]
-        seen = weight * true
-        return cls(
-            prob[starts], running(np.add.reduceat(weight, starts)), running(np.add.reduceat(seen, starts)), binning
-        )
+    @staticmethod
+    def of(rows: OrderedRows, binning: SweepCut) -> Staircase:
+        if rows.weight is None and rows.distinct:
+            return RowStaircase(rows.prob, binning, rows)
+        return LevelStaircase.of_levels(rows, binning)
 
     @property
+    @abstractmethod
     def total(self) -> float:
         """N."""
-        return float(self.mass[-1])
 
     @property
+    @abstractmethod
     def exact(self) -> bool:
-        return bool(self.mass.dtype.kind == "i")
+        """Whether weights are whole: then heights are compared as fractions of integers."""
 
     @property
     def distinct(self) -> int:
         """How many different confidences there are."""
         return len(self.prob)
 
-    @cached_property
+    @property
+    @abstractmethod
     def rises(self) -> bool:
         """Whether the steps themselves never fall: then no bins made of them can."""
-        # Most fall soon, so a few are looked at before the next: the last two borders of a part begin the next one.
-        parts = (slice(first, first + AT_ONCE + 2) for first in range(0, len(self.prob), AT_ONCE))
-        return all(self._never_falls(self.mass[part], self.true[part]) for part in parts)
 
-    @cached_property
+    @property
+    @abstractmethod
     def mixed(self) -> tuple[int, int]:
         """First step with an outcome 1 and last with an outcome 0: outside of them heights are 0 and 1."""
-        if self.exact:
-            steps, ones, zeros = len(self.prob), int(self.true[-1]), int(self.mass[-1] - self.true[-1])
-            first = int(np.searchsorted(self.true, 0, side="right")) - 1 if ones else 0
-            none_left = bisect.bisect_left(range(steps), zeros, key=lambda step: self.mass[step] - self.true[step])
-            return first, none_left - 1 if zeros else steps - 1
-        size, seen = np.diff(self.mass), np.diff(self.true)
-        return int(np.argmax(seen > 0)), len(seen) - 1 - int(np.argmax((seen < size)[::-1]))
+
+    @abstractmethod
+    def before(self, steps: NDArray[Any]) -> tuple[Numbers, Numbers]:
+        """The weight before each of these rising steps, and how much of it came true; behind the last step is the end of all."""
+
+    @abstractmethod
+    def nearest(self, cut: Numbers) -> NDArray[np.int64]:
+        """The step whose beginning is nearest to each cut of the weight; half-way is the later one."""
 
     def monotone(self, bins: int) -> bool:
         """Whether the frequencies of this many bins never fall, empty bins aside."""
@@ -125,21 +101,18 @@ class Staircase:
     def _mass_cuts(self, bins: int) -> tuple[Numbers, Numbers]:
         """Running totals at the borders of the equal-mass bins that are neither all 0 nor all 1."""
         low, high = self.mixed
+        (lowest, highest), _ = self.before(np.array([low, high + 1]))
         cut: Numbers
         if self.exact:
-            size, larger = divmod(int(self.mass[-1]), bins)
-            ends = int(self.mass[low]), int(self.mass[high + 1]) - 1
-            first, last = (place(position, size, larger) for position in ends)
+            size, larger = divmod(int(self.total), bins)
+            first, last = (place(position, size, larger) for position in (int(lowest), int(highest) - 1))
             number = np.arange(first, last + 2)
             cut = number * size + np.minimum(number, larger)
         else:
-            first, last = (int(self.mass[at] * bins / self.total) for at in (low, high + 1))
+            first, last = (int(at * bins / self.total) for at in (lowest, highest))
             cut = self.total * np.arange(max(first - 1, 0), min(last + 2, bins) + 1) / bins
             cut[cut > 0] += ROUNDING * self.total
-        # A cut inside a step goes to its beginning when the middle of the step lies behind it, else to its end.
-        step = np.minimum(np.searchsorted(self.mass, cut, side="right") - 1, len(self.prob) - 1)
-        step += 2 * cut >= self.mass[step] + self.mass[step + 1]
-        return self.mass[step], self.true[step]
+        return self.before(self.nearest(cut))
 
     def _width_cuts(self, bins: int) -> tuple[Numbers, Numbers]:
         """Running totals at the borders of the equal-width bins that are neither all 0 nor all 1."""
@@ -154,8 +127,110 @@ class Staircase:
             inner = np.searchsorted(self.prob, width_edges(number[1:-1], bins))
         outer = np.searchsorted(self.prob, width_edges(number[[0, -1]], bins))
         end = len(self.prob) if last == bins - 1 else outer[1]
-        step = np.concatenate([outer[:1], inner, [end]])
-        return self.mass[step], self.true[step]
+        return self.before(np.concatenate([outer[:1], inner, [end]]))
+
+
+@dataclass(frozen=True)
+class RowStaircase(Staircase):
+    """Rows without weights that all differ: a step is a row, so that nothing need be kept but how many came true."""
+
+    rows: OrderedRows
+
+    @property
+    def total(self) -> float:
+        return float(self.rows.n_rows)
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    @cached_property
+    def rises(self) -> bool:
+        first, last = self.mixed
+        return first > last or bool(self.rows.outcome[first] == self.rows.outcome[last])
+
+    @cached_property
+    def mixed(self) -> tuple[int, int]:
+        outcome, n_rows = self.rows.outcome, self.rows.n_rows
+        for end in range(n_rows, 0, -AT_ONCE):
+            zeros = np.flatnonzero(outcome[max(0, end - AT_ONCE) : end] == 0)
+            if len(zeros):
+                return int(np.argmax(outcome)), max(0, end - AT_ONCE) + int(zeros[-1])
+        return 0, n_rows - 1
+
+    def before(self, steps: NDArray[Any]) -> tuple[Numbers, Numbers]:
+        return steps, self.rows.true_before(steps)
+
+    def nearest(self, cut: Numbers) -> NDArray[np.int64]:
+        return cut
+
+
+@dataclass(frozen=True)
+class LevelStaircase(Staircase):
+    """Levels of any weight. Whole weights are kept as integers, so heights are compared as exact fractions."""
+
+    mass: Numbers
+    """Weight before each step, and at the end of all."""
+    true: Numbers
+    """Weight that came true before each step, and at the end of all."""
+
+    @classmethod
+    def of_levels(cls, rows: OrderedRows, binning: SweepCut) -> LevelStaircase:
+        """The steps of rows with weights or with equal confidences."""
+        if rows.weight is None:
+            before = np.append(rows.starts, rows.n_rows)
+            return cls(rows.prob[rows.starts], binning, before, rows.true_before(before))
+        weight: Numbers = rows.weight
+        true: Numbers
+        prob, true = rows.prob, rows.true
+        if not rows.weight.all():  # a row of weight zero is no step
+            kept = rows.weight > 0
+            weight, prob, true = rows.weight[kept], rows.prob[kept], rows.true[kept]
+        fractions = not (weight == np.floor(weight)).all()
+        if not fractions:
+            weight, true = whole(weight), whole(true)
+        if rows.distinct:
+            return cls(prob, binning, running(weight), running(weight * true))
+        starts = run_starts(prob)
+        if fractions and len(starts) < len(prob):
+            # Equal confidences by weight, then outcome: sums of a step are then rounded alike in any order of the rows.
+            order = np.lexsort((true, weight, prob))
+            weight, true = weight[order], true[order]
+        sums = (running(np.add.reduceat(column, starts)) for column in (weight, weight * true))
+        return cls(prob[starts], binning, *sums)
+
+    @property
+    def total(self) -> float:
+        return float(self.mass[-1])
+
+    @property
+    def exact(self) -> bool:
+        return bool(self.mass.dtype.kind == "i")
+
+    @cached_property
+    def rises(self) -> bool:
+        # Most fall soon, so a few are looked at before the next: the last two borders of a part begin the next one.
+        parts = (slice(first, first + AT_ONCE + 2) for first in range(0, len(self.prob), AT_ONCE))
+        return all(self._never_falls(self.mass[part], self.true[part]) for part in parts)
+
+    @cached_property
+    def mixed(self) -> tuple[int, int]:
+        if self.exact:
+            steps, ones, zeros = len(self.prob), int(self.true[-1]), int(self.mass[-1] - self.true[-1])
+            first = int(np.searchsorted(self.true, 0, side="right")) - 1 if ones else 0
+            none_left = bisect.bisect_left(range(steps), zeros, key=lambda step: self.mass[step] - self.true[step])
+            return first, none_left - 1 if zeros else steps - 1
+        size, seen = np.diff(self.mass), np.diff(self.true)
+        return int(np.argmax(seen > 0)), len(seen) - 1 - int(np.argmax((seen < size)[::-1]))
+
+    def before(self, steps: NDArray[Any]) -> tuple[Numbers, Numbers]:
+        return self.mass[steps], self.true[steps]
+
+    def nearest(self, cut: Numbers) -> NDArray[np.int64]:
+        # A cut inside a step goes to its beginning when the middle of the step lies behind it, else to its end.
+        step = np.minimum(np.searchsorted(self.mass, cut, side="right") - 1, len(self.prob) - 1)
+        step += 2 * cut >= self.mass[step] + self.mass[step + 1]
+        return np.asarray(step)
 
 
 def whole(values: Floats) -> Numbers:

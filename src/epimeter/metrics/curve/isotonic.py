@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card_index import metric
-from epimeter.core import NULL, accepted, lib, read, write
+from epimeter.core import accepted, lib, read, write
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, are_whole, filled
 from epimeter.metrics.point.brier import square_errors
@@ -39,14 +39,18 @@ def blocks(levels: Levels | OrderedRows) -> IsotonicBlocks:
 
     Whole weights are added and compared as integers.
     """
-    n = len(levels.true)
+    n = len(levels.prob)
     whole = levels.weight is None or (are_whole(levels.weight) and are_whole(levels.true))
     weight, true = (np.empty(n, np.int64 if whole else np.float64) for _ in range(2))
     size = np.empty(n, np.int64)
-    each = NULL if levels.weight is None else read(np.ascontiguousarray(levels.weight))
-    given = each, read(np.ascontiguousarray(levels.true)), n
-    pool = lib.epi_isotonic_blocks if whole else lib.epi_isotonic_weighed
-    number = accepted(pool(*given, write(weight), write(true), write(size), n))
+    into = write(weight), write(true), write(size), n
+    if isinstance(levels, OrderedRows):
+        number = accepted(lib.epi_isotonic_rows(read(levels.outcome), n, *into))
+    else:
+        pool = lib.epi_isotonic_blocks if whole else lib.epi_isotonic_weighed
+        number = accepted(
+            pool(read(np.ascontiguousarray(levels.weight)), read(np.ascontiguousarray(levels.true)), n, *into)
+        )
     return IsotonicBlocks(weight[:number].astype(np.float64), true[:number].astype(np.float64), size[:number].copy())
 
 
