@@ -59,6 +59,7 @@ PUBLIC = (
     "/docs/schemas/Evaluation",
     "/mapping",
     "/verify",
+    "/verify/registry?id={id}",
     "/sign-in",
     "/invitation/{invitation}",
     "/nowhere",

@@ -86,6 +86,17 @@ def test_every_endpoint_says_its_errors_and_its_scope(openapi):
                 assert "application/problem+json" in response["content"], (path, code)
 
 
+def test_every_parameter_says_what_it_is(openapi):
+    silent = [
+        (method, path, one["name"])
+        for path, methods in openapi["paths"].items()
+        for method, operation in methods.items()
+        for one in operation.get("parameters", ())
+        if not one.get("description")
+    ]
+    assert silent == []
+
+
 def test_every_reference_points_somewhere(openapi):
     names = set(openapi["components"]["schemas"])
     for found in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(openapi)):

@@ -56,6 +56,8 @@ ROUTES = {
     **twins("/mapping/{as_of}", "/mapping/2026-11-01", ALL),
     ("GET", "/verify.html"): ("/verify.html", ALL),
     **twins("/verify", "/verify", ALL),
+    **twins("/verify/registry", "/verify/registry", ALL),
+    ("POST", "/verify/registry"): ("/verify/registry", ALL),
     **twins("/docs", "/docs", ALL),
     **twins("/docs/schemas", "/docs/schemas", ALL),
     **twins("/docs/schemas/{name}", "/docs/schemas/Evaluation", ALL),

@@ -44,6 +44,22 @@ TAKEN: dict[str, dict[str, Any]] = {
     },
 }
 """Headers of requests that routes look at, besides the key."""
+PLACES = {
+    "certificate_id": "Id of the certificate, such as ONTO-CERT-2026-7Q4MK8ZD2N0R5TVX.",
+    "evaluation_id": "Id of the evaluation, such as eval_AWEH6ETJ9CTS4QRWAEXE.",
+    "job_id": "Id of the job, from the evaluation that it works on.",
+    "key_id": "Id of the key, as the list of keys shows it; never the key itself.",
+    "kind": "The kind of problem: the last part of its `type`.",
+    "name": "Name of the metric.",
+    "number": "Number of the status list, from the certificate.",
+    "organization_id": "Id of the organisation.",
+    "path": "Which tile: level and index, after c2sp.org/tlog-tiles.",
+    "registration_id": "Id of the pre-registration.",
+    "system_id": "Id of the system, chosen by its organisation.",
+    "version": "Version of the trust root, counted from 1.",
+    "webhook_id": "Id of the webhook.",
+}
+"""What stands in the paths of routes."""
 _types: dict[str, type] = {"ProblemDocument": schemas.ProblemDocument}
 
 
@@ -203,6 +219,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         openapi_version="3.1.0",
     )
     _add_examples(made)
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path":
+                    parameter["description"] = PLACES[parameter["name"]]
     _, components = msgspec.json.schema_components(list(_types.values()), ref_template=REF)
     describe(components, _types.values())
     refer(components, REF)

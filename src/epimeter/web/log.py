@@ -32,7 +32,7 @@ WORDS = {
     "key.retired": "key retired",
     "key.compromised": "key compromised",
     "evaluation.registered": "evaluation announced beforehand",
-    "evaluation.result": "evaluation without certificate",
+    "evaluation.result": "evaluation, as an attempt",
     "evaluation.renewal": "evaluation of a certified system",
     "attestation.entered": "attestation entered",
     "log.succeeded": "log that this one follows",

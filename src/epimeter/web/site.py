@@ -17,6 +17,7 @@ from epimeter.service.openid import Provider
 from epimeter.web import (
     account,
     admin,
+    asking,
     certificate,
     comparison,
     evaluation,
@@ -44,6 +45,7 @@ AREAS = (
     log_check.area,
     mapping.area,
     verifying.area,
+    asking.area,
     reference.area,
     sign_in.area,
     oidc.area,

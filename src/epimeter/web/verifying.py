@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from epimeter.service.access import anybody
 from epimeter.trust.envelope import Envelope
 from epimeter.trust.page import page as verifying_page
-from epimeter.web.page import LIVE, Facts, same
+from epimeter.web.page import LIVE, Facts, html, same
 
 area = APIRouter(include_in_schema=False)
 _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
@@ -25,6 +25,10 @@ _WAYS = (
     '<a href="/docs">API</a> <a href="/account">Account</a></nav></header>'
 )
 """The page stands alone where it is saved as a file; here it leads back."""
+_SCRIPTLESS = (
+    '<noscript><p>This registry can <a href="/verify/registry">check a certificate for you</a>, and then speaks about itself.'
+    "</p></noscript>"
+)
 
 
 def _root(state: Any) -> bytes:
@@ -40,13 +44,15 @@ def fingerprint(state: Any) -> str:
 @area.get("/verify", dependencies=[Depends(anybody)])
 @area.get("/verify.html", dependencies=[Depends(anybody)])
 def verify(request: Request) -> Response:
-    """The page of `epimeter verify-page`, with the trust root pinned."""
+    """The page of `epimeter verify-page`, with the trust root pinned; its facts for whoever wants JSON."""
+    if not html(request) and "json" in request.headers.get("accept", ""):
+        return twin(request)
     text = verifying_page(_root(request.app.state))
-    text = text.replace("<body>", f"<body>\n{_WAYS}", 1)
+    text = text.replace("<body>", f"<body>\n{_WAYS}", 1).replace("</noscript>", f"</noscript>\n{_SCRIPTLESS}", 1)
     said = _POLICY.search(text)
     assert said is not None
     policy = f"{unescape(said[1])}; frame-ancestors 'none'"
-    headers = {"Cache-Control": LIVE, "Content-Security-Policy": policy}
+    headers = {"Cache-Control": LIVE, "Content-Security-Policy": policy, "Vary": "Accept"}
     return same(request, Response(text, headers=headers, media_type="text/html; charset=utf-8"))
 
 

@@ -70,13 +70,21 @@ def tiers(request: Request) -> Response:
 )
 def plan(
     request: Request,
-    expected_ece: Annotated[float, Query(ge=0, le=1)],
-    expected_u_recall: Annotated[float | None, Query(ge=0, le=100)] = None,
-    level: Annotated[Literal["L1", "L2", "L3"] | None, Query()] = None,
-    domain: Annotated[Literal["medical", "legal", "financial", "code", "general"], Query()] = "general",
-    accuracy: Annotated[float, Query(ge=0, le=1)] = 0.8,
-    power: Annotated[float, Query(ge=0.5, le=0.999)] = 0.9,
-    confidence: Annotated[float, Query(ge=0.5, le=0.999)] = 0.95,
+    expected_ece: Annotated[float, Query(ge=0, le=1, description="The ECE that is expected.")],
+    expected_u_recall: Annotated[
+        float | None, Query(ge=0, le=100, description="The U-Recall that is expected, in percent.")
+    ] = None,
+    level: Annotated[
+        Literal["L1", "L2", "L3"] | None,
+        Query(description="The level that is aimed at; without one, all limits count."),
+    ] = None,
+    domain: Annotated[
+        Literal["medical", "legal", "financial", "code", "general"],
+        Query(description="Field of use; it has a part in the score."),
+    ] = "general",
+    accuracy: Annotated[float, Query(ge=0, le=1, description="Share of answers that are expected to be right.")] = 0.8,
+    power: Annotated[float, Query(ge=0.5, le=0.999, description="How likely the verdict is to become firm.")] = 0.9,
+    confidence: Annotated[float, Query(ge=0.5, le=0.999, description="Level of the intervals.")] = 0.95,
 ) -> Response:
     return answer(
         planned(

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from epimeter.errors import InputError, VerificationError
 from epimeter.service.access import Known
 from epimeter.service.answers import answer, once
-from epimeter.service.api.registry import BODY_PROBLEMS, Id, Raw, document_of, fingerprint_of
+from epimeter.service.api.registry import BODY_PROBLEMS, Raw, document_of, fingerprint_of
 from epimeter.service.bodies import encoded, read_as
 from epimeter.service.documents import documented
 from epimeter.service.problems import Problem
@@ -43,7 +43,7 @@ area = APIRouter(tags=["registry"])
         takes=("Idempotency-Key",),
     ),
 )
-def attest(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Response:
+def attest(request: Request, caller: Known, certificate_id: str, raw: Raw) -> Response:
     wanted = read_as(AttestationRequest, raw)
     state = request.app.state
     document_of(request, certificate_id)
@@ -85,7 +85,7 @@ def attest(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
     summary="The attestations of a certificate",
     **documented(gives=AttestationList, problems=("not-found", "invalid")),
 )
-def listed(request: Request, certificate_id: Id) -> Response:
+def listed(request: Request, certificate_id: str) -> Response:
     document_of(request, certificate_id)
     found = attestations(request.app.state.ledger.registry, certificate_id)
     return answer(AttestationList([line(one) for one in found]))

@@ -29,7 +29,7 @@ area = APIRouter(tags=["catalogue and health"])
 )
 def metrics(
     request: Request,
-    family: Annotated[str | None, Query(max_length=40)] = None,
+    family: Annotated[str | None, Query(max_length=40, description="Only metrics of this family.")] = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=80, description="`next` of the page before.")] = None,
 ) -> Response:

@@ -77,12 +77,14 @@ LIGHT = 256 * 1024
 async def evaluate(
     request: Request,
     caller: Known,
-    model_id: Annotated[str | None, Query(max_length=200)] = None,
-    domain: Annotated[str | None, Query(max_length=40)] = None,
-    model_version: Annotated[str | None, Query(max_length=200)] = None,
-    dataset_id: Annotated[str | None, Query(max_length=200)] = None,
+    model_id: Annotated[str | None, Query(max_length=200, description="Id of the system, chosen by you.")] = None,
+    domain: Annotated[
+        str | None, Query(max_length=40, description="Field of use: medical, legal, financial, code, general.")
+    ] = None,
+    model_version: Annotated[str | None, Query(max_length=200, description="Version of the system.")] = None,
+    dataset_id: Annotated[str | None, Query(max_length=200, description="Your own name for the data.")] = None,
     metrics: Annotated[str | None, Query(max_length=2000, description="Names, separated by commas.")] = None,
-    preregistration: Annotated[str | None, Query(max_length=200)] = None,
+    preregistration: Annotated[str | None, Query(max_length=200, description="Id of a pre-registration.")] = None,
     onto_domain: Annotated[str | None, Query(max_length=40, description="Domain of ONTO 42001.")] = None,
     strategy: Annotated[str | None, Query(max_length=40, description="Binning strategy of ONTO 42001.")] = None,
     declaration: Annotated[str | None, Query(max_length=8000, description="The declaration, as JSON.")] = None,
@@ -217,7 +219,7 @@ def listing(
     caller: Known,
     limit: Limit = 50,
     cursor: Cursor = None,
-    model_id: Annotated[str | None, Query(max_length=200)] = None,
+    model_id: Annotated[str | None, Query(max_length=200, description="Only evaluations of this system.")] = None,
 ) -> Response:
     with request.app.state.store.reading() as db:
         rows = evaluations.page(db, caller.organization, place(cursor), limit + 1, model_id)

@@ -154,7 +154,6 @@ def document_of(request: Request, certificate_id: str) -> bytes:
     return data
 
 
-Id = Annotated[str, "an id such as ONTO-CERT-2026-7Q4MK8ZD2N0R5TVX"]
 IMMUTABLE = {"Cache-Control": "public, max-age=300"}
 
 
@@ -163,7 +162,7 @@ IMMUTABLE = {"Cache-Control": "public, max-age=300"}
     summary="A certificate as a DSSE envelope",
     **documented(gives=DsseEnvelope, problems=("not-found", "invalid")),
 )
-def dsse(request: Request, certificate_id: Id) -> Response:
+def dsse(request: Request, certificate_id: str) -> Response:
     envelope = to_envelope(load_canonical(document_of(request, certificate_id)))
     return Response(envelope.to_json(), headers=IMMUTABLE, media_type="application/json")
 
@@ -173,7 +172,7 @@ def dsse(request: Request, certificate_id: Id) -> Response:
     summary="A badge that shows level and live status",
     **documented(media=("image/svg+xml",), problems=("not-found", "invalid")),
 )
-def badge_of(request: Request, certificate_id: Id) -> Response:
+def badge_of(request: Request, certificate_id: str) -> Response:
     document = load_canonical(document_of(request, certificate_id))
     status = request.app.state.ledger.status_of(document, datetime.now(UTC))
     level = shown(document["certificate"]["level"], state_of(request.app.state.ledger, certificate_id).assessed)
@@ -187,7 +186,7 @@ def badge_of(request: Request, certificate_id: Id) -> Response:
     description="By this registry's own trust root; a stranger should verify with keys that he pinned himself.",
     **documented(gives=CertificateVerdict, problems=("not-found", "invalid")),
 )
-def verify(request: Request, certificate_id: Id) -> Response:
+def verify(request: Request, certificate_id: str) -> Response:
     state = request.app.state
     verdict = state.ledger.verify(document_of(request, certificate_id), datetime.now(UTC))
     with state.store.reading() as db:
@@ -202,7 +201,7 @@ def verify(request: Request, certificate_id: Id) -> Response:
     summary="The live status of a certificate",
     **documented(gives=CertificateState, problems=("not-found", "invalid")),
 )
-def status(request: Request, certificate_id: Id) -> Response:
+def status(request: Request, certificate_id: str) -> Response:
     document_of(request, certificate_id)
     return answer(state_of(request.app.state.ledger, certificate_id))
 
@@ -213,7 +212,7 @@ def status(request: Request, certificate_id: Id) -> Response:
     description="Renewals, suspensions with their reasons, and where the log holds each.",
     **documented(gives=CertificateLife, problems=("not-found", "invalid")),
 )
-def life(request: Request, certificate_id: Id) -> Response:
+def life(request: Request, certificate_id: str) -> Response:
     document_of(request, certificate_id)
     events = request.app.state.ledger.registry.life(certificate_id)
     return answer(CertificateLife(certificate_id, [CertificateEvent(**event.to_json()) for event in events]))
@@ -225,7 +224,7 @@ def life(request: Request, certificate_id: Id) -> Response:
     description="When the next evaluation is due and when the certificate ends (RFC 5545).",
     **documented(media=("text/calendar",), problems=("not-found", "invalid")),
 )
-def calendar(request: Request, certificate_id: Id) -> Response:
+def calendar(request: Request, certificate_id: str) -> Response:
     line = certificate_line(
         load_canonical(document_of(request, certificate_id)), state_of(request.app.state.ledger, certificate_id)
     )
@@ -244,7 +243,7 @@ def calendar(request: Request, certificate_id: Id) -> Response:
         takes=("Idempotency-Key",),
     ),
 )
-def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Response:
+def revoke(request: Request, caller: Known, certificate_id: str, raw: Raw) -> Response:
     wanted = read_as(RevokeRequest, raw)
     state = request.app.state
     with state.store.reading() as db:
@@ -276,7 +275,7 @@ def revoke(request: Request, caller: Known, certificate_id: Id, raw: Raw) -> Res
     summary="A certificate",
     **documented(gives=Certificate, problems=("not-found", "invalid")),
 )
-def certificate(request: Request, certificate_id: Id) -> Response:
+def certificate(request: Request, certificate_id: str) -> Response:
     return Response(document_of(request, certificate_id), headers=IMMUTABLE, media_type="application/json")
 
 
@@ -287,10 +286,12 @@ def certificate(request: Request, certificate_id: Id) -> Response:
 )
 def search(
     request: Request,
-    organization: Annotated[str | None, Query(max_length=200)] = None,
-    system_id: Annotated[str | None, Query(max_length=200)] = None,
-    domain: Annotated[Literal["medical", "legal", "financial", "code", "general"] | None, Query()] = None,
-    level: Annotated[Literal["L1", "L2", "L3"] | None, Query()] = None,
+    organization: Annotated[str | None, Query(max_length=200, description="Name of the organisation, exactly.")] = None,
+    system_id: Annotated[str | None, Query(max_length=200, description="Id of the system, exactly.")] = None,
+    domain: Annotated[
+        Literal["medical", "legal", "financial", "code", "general"] | None, Query(description="Field of use.")
+    ] = None,
+    level: Annotated[Literal["L1", "L2", "L3"] | None, Query(description="Level of the certificate.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
