@@ -134,14 +134,10 @@ def test_no_two_modules_import_each_other_not_even_inside_functions():
     assert not circles, circles
 
 
-SHARED = {"Calibration", "Findings", "Levels", "Place", "Requirement", "Settings"}
-"""Class names that still stand for two things, most of them public in their own room; none shall be added."""
-
-
 def test_a_class_name_stands_for_one_thing():
     owners = {}
     for path in files():
         for node in tree(path).body:
             if isinstance(node, ast.ClassDef):
                 owners.setdefault(node.name, set()).add(str(path.relative_to(ROOT)))
-    assert not {name: sorted(where) for name, where in owners.items() if len(where) > 1 and name not in SHARED}
+    assert not {name: sorted(where) for name, where in owners.items() if len(where) > 1}

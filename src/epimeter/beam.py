@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as a `CombineFn` of Apache Beam.
 
-predictions | beam.CombineGlobally(epimeter.beam.Calibration(kind="answer"))      (outcome, confidence) pairs
-keyed | beam.CombinePerKey(epimeter.beam.Calibration())                           one report a key
+predictions | beam.CombineGlobally(epimeter.beam.CalibrationFn(kind="answer"))      (outcome, confidence) pairs
+keyed | beam.CombinePerKey(epimeter.beam.CalibrationFn())                           one report a key
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ except ImportError:
     raise MissingExtraError("epimeter.beam", "apache-beam", "beam") from None
 
 
-class Calibration(CombineFn):  # type: ignore[misc]
+class CalibrationFn(CombineFn):  # type: ignore[misc]
     """Pairs of outcome and confidence into a report; parameters as `Combiner`."""
 
     def __init__(self, metrics: Any = None, *, kind: Any = "event", **choices: Any) -> None:

@@ -73,7 +73,7 @@ class Calibration:
         if not self.waiting:
             raise InputError("compute needs references and predictions; none were added")
         true, said = (
-            np.concatenate([_flat(part, references.ndim) for part, references in parts])
+            np.concatenate([_flattened(part, references.ndim) for part, references in parts])
             for parts in (
                 [(references, references) for references, _ in self.waiting],
                 [(predictions, references) for references, predictions in self.waiting],
@@ -85,7 +85,7 @@ class Calibration:
         return scalars(self.report, "")
 
 
-def _flat(part: Any, dimensions: int) -> Any:
+def _flattened(part: Any, dimensions: int) -> Any:
     """Rows of batches of sequences behind each other; a last dimension of classes stays."""
     return part.reshape(-1, *part.shape[dimensions:])
 

@@ -8,10 +8,10 @@ from streams import day
 
 from epimeter.monitor.collection import key_of
 from epimeter.monitor.embedded import opened, transaction
-from epimeter.monitor.glance import Kept, Part, glance, keep, week_to_close
+from epimeter.monitor.glance import LookState, Part, glance, keep, week_to_close
 from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.watch import look
 from epimeter.monitor.window import empty, merged, of_groups
 
@@ -23,14 +23,14 @@ STREAMS = {
     "shifted": {"shift": -0.15, "begins": 36},
     "shifted long ago": {"shift": -0.12, "begins": 20},
     "mended": {"shift": -0.15, "begins": 22, "ends": 26},
-    "limited": {"settings": Settings(level="L3", delay=3)},
-    "limited and bad": {"settings": Settings(level="L1"), "gap": -0.2},
+    "limited": {"settings": MonitorSettings(level="L3", delay=3)},
+    "limited and bad": {"settings": MonitorSettings(level="L1"), "gap": -0.2},
     "weekly feed": {"every": 4},
     "falls silent": {"until": 36},
-    "no truth any more": {"labelled_until": 33, "settings": Settings(delay=3)},
+    "no truth any more": {"labelled_until": 33, "settings": MonitorSettings(delay=3)},
     "repeats": {"repeats": 38},
     "new slice": {"joins": 36},
-    "strict": {"settings": Settings(tolerance=0.0, false_alarms=12.0)},
+    "strict": {"settings": MonitorSettings(tolerance=0.0, false_alarms=12.0)},
 }
 
 
@@ -75,7 +75,7 @@ def looked(collection, system, as_of, *, leave=True):
 def glanced(collection, numbers, as_of):
     """What a glance says of systems, None of those that must be looked at."""
     rows = collection.run("SELECT system, as_of, state FROM collected_looks").fetchall()
-    kept = {system: (Kept.from_bytes(state), at) for system, at, state in rows}
+    kept = {system: (LookState.from_bytes(state), at) for system, at, state in rows}
     windows = Looks(collection).unsettled(numbers)
     able = [s for s in numbers if kept.get(s, (None, ""))[0] is not None]
     parts = [Part(kept[s][0], max(as_of, kept[s][1]), windows[s]) for s in able]
@@ -138,7 +138,7 @@ def test_what_a_look_left_is_forgotten_when_a_settled_window_or_the_settings_cha
     assert not left()
     looked(collection, system, day(39))
     assert left()
-    collection.remember(system, replace(collection.history(system), settings=Settings(tolerance=0.02)))
+    collection.remember(system, replace(collection.history(system), settings=MonitorSettings(tolerance=0.02)))
     assert not left()
     looked(collection, system, day(39))
     collection.run("UPDATE collected_looks SET state = ?", (b"of a later version",))

@@ -13,7 +13,7 @@ from streams import day, rows, stream
 
 from epimeter.cli import epimeter, main
 from epimeter.errors import InputError
-from epimeter.monitor import History, Settings, arrived, look
+from epimeter.monitor import History, MonitorSettings, arrived, look
 from epimeter.monitor.intake import IntakeOptions
 from epimeter.monitor.settings import rate_of
 
@@ -377,7 +377,7 @@ def test_systems_are_told_apart_by_a_column_or_a_folder(quiet, tmp_path):
 
 
 def test_a_history_is_saved_and_loaded_to_the_bit(quiet, tmp_path):
-    history = History(Settings(), by=("region",))
+    history = History(MonitorSettings(), by=("region",))
     history.feed(arrived([quiet], IntakeOptions(by=("region",), name="s")))
     history.save(tmp_path / "h.json")
     again = History.load(tmp_path / "h.json")
@@ -387,7 +387,7 @@ def test_a_history_is_saved_and_loaded_to_the_bit(quiet, tmp_path):
 
 def test_a_state_kept_as_json_is_read_and_written_anew(quiet, tmp_path):
     state = tmp_path / "s.json"
-    history = History(Settings(), by=("region",))
+    history = History(MonitorSettings(), by=("region",))
     history.feed(arrived([quiet], IntakeOptions(by=("region",), name="s")))
     state.write_text(json.dumps(history.to_dict()))
     assert typed("monitor", "feed", state, "--as-of", day(23))[0] == 0

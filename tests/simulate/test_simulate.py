@@ -131,7 +131,7 @@ def test_a_curve_of_the_callers_own_is_taken_and_refused_where_it_is_no_probabil
         (lambda: simulate.gaussian("over", strength=-1), "ratio must be a finite number above 0; got -1"),
         (lambda: simulate.gaussian("over", deviation=-2), "deviation must be a finite number above 0; got -2"),
         (lambda: simulate.LogisticNormal(spread=-1), "spread above 0"),
-        (lambda: simulate.Levels((0.5, 1.2), (0.5, 0.5)), "1.2"),
+        (lambda: simulate.DiscreteLaw((0.5, 1.2), (0.5, 0.5)), "1.2"),
     ],
 )
 def test_what_is_no_truth_is_refused_in_a_sentence(asked, message):

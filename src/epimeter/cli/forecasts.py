@@ -110,7 +110,7 @@ def _streamed(
     import os
 
     from epimeter.report.forecast_pass import ForecastPass
-    from epimeter.sources.forecast_files import forecast_pieces
+    from epimeter.sources.forecast_files import forecast_tables
     from epimeter.sources.paths import places
 
     if files[0] == "-" or (row_limit is None and sum(os.path.getsize(p.path) for p in places(files)) < LARGE):
@@ -123,7 +123,7 @@ def _streamed(
     passing, bar = ForecastPass(metrics, choices, limit), Progress(None)
     held: list[ForecastTable] = []
     try:
-        for piece in forecast_pieces(files, columns=choice.columns, format=format):
+        for piece in forecast_tables(files, columns=choice.columns, format=format):
             bar(piece.n_rows)
             held.append(piece)
             if passing.n_rows or sum(each.n_rows for each in held) > limit:

@@ -154,7 +154,7 @@ def acknowledge(state: str, alarm: str, who: str) -> None:
 
 
 def _settings(options: dict[str, Any], known: dict[str, Any] | None = None) -> Any:
-    from epimeter.monitor import Settings
+    from epimeter.monitor import MonitorSettings
     from epimeter.monitor.settings import rate_of
 
     said = {
@@ -167,7 +167,7 @@ def _settings(options: dict[str, Any], known: dict[str, Any] | None = None) -> A
     }
     if known is not None and said["unit"] not in (None, known["unit"]):
         raise InputError(f"the state has one window a {known['unit']}; --window cannot change", field="window")
-    return Settings(**((known or {}) | {name: value for name, value in said.items() if value is not None}))
+    return MonitorSettings(**((known or {}) | {name: value for name, value in said.items() if value is not None}))
 
 
 def _ask(source: str, unit: Any, options: dict[str, Any], day: str | None = None) -> Any:

@@ -114,7 +114,7 @@ def roof_curve(
 
 def _strand(axes: Any, curve: RoofCurve, look: Look) -> None:
     """One of several models: the pieces of its roof."""
-    line = _pieces(curve, curve.first, curve.last)
+    line = _segments(curve, curve.first, curve.last)
     axes.plot(*line, color=look.colour, linestyle=look.dash, linewidth=2.2, label=look.name, zorder=3)
 
 
@@ -142,14 +142,14 @@ def roof(curve: RoofCurve, *, ax: Any = None, title: str = "Tilted-roof reliabil
         axes.vlines([left, right], 0.0, [top[0], top[-1]], "white", linewidth=1.0, zorder=1.1)
     for begin, end, width, style in ((curve.begin, curve.end, 0.9, (0, (1, 1.5))), (curve.first, curve.last, 2.2, "-")):
         name = "fitted map" if style == "-" else "no rows there"
-        line = _pieces(curve, begin, end)
+        line = _segments(curve, begin, end)
         axes.plot(*line, color=VERMILION, linewidth=width, linestyle=style, label=name, zorder=2)
     marked(axes, curve.confidence, curve.frequency, curve.low, curve.high, size=4.0)
     legend(axes, 5, inside=ax is not None)
     return made
 
 
-def _pieces(curve: RoofCurve, begin: Floats, end: Floats) -> Floats:
+def _segments(curve: RoofCurve, begin: Floats, end: Floats) -> Floats:
     """The map over [begin, end] of each bin as one line with breaks: its x and its y."""
     across = np.stack([begin, end], axis=1)
     up = curve.frequency[:, None] + curve.slope * (across - curve.confidence[:, None])

@@ -76,14 +76,14 @@ def measured(cell: dict[str, Any]) -> dict[str, Any]:
     ):
         forecast = (y_test, p_test) if name.startswith("ecd") else (right, top)
         metric = name.removesuffix("_clipped")
-        answers[name] = _kept(consistency_test(*forecast, metric=metric, metric_params=parameters, **shared))
+        answers[name] = _test_facts(consistency_test(*forecast, metric=metric, metric_params=parameters, **shared))
     shared["draws"] = max(ADAPTIVE_DRAWS, cell["draws"] // 2)
     for name in ("ece", "mce"):
-        answers[f"{name}_adaptive"] = _kept(adaptive_bins_test(right, top, statistic=name, **shared))
+        answers[f"{name}_adaptive"] = _test_facts(adaptive_bins_test(right, top, statistic=name, **shared))
     return answers
 
 
-def _kept(test: Any) -> dict[str, Any]:
+def _test_facts(test: Any) -> dict[str, Any]:
     """A test as JSON; an infinite value is null there."""
     return {
         "value": float(test.value) if math.isfinite(test.value) else None,

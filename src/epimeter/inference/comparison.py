@@ -25,7 +25,7 @@ from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import Swapping, tail_bound
 from epimeter.inference.scheme import Scheme, scheme
 from epimeter.inference.statistic import Statistic, atoms_of
-from epimeter.inference.tables import Comparison, Difference, Finding, Findings
+from epimeter.inference.tables import CalibrationTests, Comparison, Difference, Finding
 from epimeter.parameters import check
 from epimeter.results import Interval
 from epimeter.summaries.means import MeanOf
@@ -66,7 +66,7 @@ def calibration_tests(
     threads: int | None = None,
     null: Mapping[str, Floats] | None = None,
     groups: Any = None,
-) -> Findings:
+) -> CalibrationTests:
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
     Metrics with a law of their own are tested by it; for the others labels are drawn from the forecasts, the same
@@ -126,7 +126,7 @@ def calibration_tests(
         )
         for name, q in zip(names, adjusted, strict=True)
     ]
-    return Findings(made, n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed)
+    return CalibrationTests(made, n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed)
 
 
 def _grouped_tests(
@@ -138,7 +138,7 @@ def _grouped_tests(
     seed: int,
     threads: int | None,
     groups: Any,
-) -> Findings:
+) -> CalibrationTests:
     """The tests on one row a group, many times; the values are those of all rows."""
     chosen = choices_of_one(groups, seed)
     made = [
@@ -168,7 +168,7 @@ def _grouped_tests(
         )
         for i, (name, p, q) in enumerate(zip(names, p_values, adjusted, strict=True))
     ]
-    return Findings(
+    return CalibrationTests(
         tests, n_rows=given.n_rows, n_units=len(chosen[0]), alpha=alpha, adjust=adjust, draws=draws, seed=seed
     )
 

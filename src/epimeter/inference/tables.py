@@ -94,7 +94,7 @@ class Lines(Held, tuple[T, ...]):
         )
 
 
-class Findings(Lines[Finding]):
+class CalibrationTests(Lines[Finding]):
     """Several tests of perfect calibration, their p-values adjusted for how many they are."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Comparison(Lines[Difference]):
         return self.facts | {"differences": [difference.to_dict() for difference in self]}
 
     def records(self) -> list[Record]:
-        return [_flat(difference.to_dict()) for difference in self]
+        return [_with_interval_columns(difference.to_dict()) for difference in self]
 
     @property
     def sentence(self) -> str:
@@ -233,7 +233,7 @@ def _again(kind: Any, found: tuple[Any, ...], notes: tuple[str, ...], facts: dic
     return kind(found, notes=notes, **facts)
 
 
-def _flat(record: Record) -> Record:
+def _with_interval_columns(record: Record) -> Record:
     """The interval as columns of its own."""
     interval = record.pop("interval")
     return record | {name: interval[name] for name in ("low", "high", "level")}

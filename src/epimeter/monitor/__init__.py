@@ -7,7 +7,7 @@ Rows or daily summaries become windows (`intake`), windows a history that can be
 
 from epimeter.monitor.history import History
 from epimeter.monitor.intake import arrived
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.watch import Overview, look
 
-__all__ = ["History", "Overview", "Settings", "arrived", "look"]
+__all__ = ["History", "MonitorSettings", "Overview", "arrived", "look"]

@@ -23,7 +23,7 @@ from epimeter.kinds import WORDING, Kind
 from epimeter.monitor.alarm import Alarm, called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.series import Series, Totals
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.window import A_YEAR, Window
 
 Floats = NDArray[np.float64]
@@ -131,7 +131,7 @@ def log_shares(usable: NDArray[np.bool_]) -> Floats:
 
 
 def watched(
-    found: Series, given: dict[str, Window] | None, settings: Settings, settled: str | None = None, cut: int = 0
+    found: Series, given: dict[str, Window] | None, settings: MonitorSettings, settled: str | None = None, cut: int = 0
 ) -> ChangeWatch | None:
     """Watch the windows after the reference; None when there is no reference, or no labelled window after it.
 
@@ -205,7 +205,13 @@ class Episodes:
     """The alarms of one system, opened and closed as its windows go by."""
 
     def __init__(
-        self, found: Series, settings: Settings, reference: Reference, places: list[int], log_e: Floats, weights: Floats
+        self,
+        found: Series,
+        settings: MonitorSettings,
+        reference: Reference,
+        places: list[int],
+        log_e: Floats,
+        weights: Floats,
     ) -> None:
         self.found, self.settings, self.reference = found, settings, reference
         self.places, self.log_e, self.weights = places, log_e, weights
@@ -304,7 +310,7 @@ def _what(
     return made
 
 
-def _sure(evidence: float, settings: Settings) -> str:
+def _sure(evidence: float, settings: MonitorSettings) -> str:
     years = math.exp(min(evidence, 700.0)) / A_YEAR[settings.unit]
     rare = "a million years or more" if years >= 1e6 else f"{years:,.0f} years" if years >= 2 else f"{years:.1f} years"
     return f"without a change, evidence like this comes at most once in {rare}"

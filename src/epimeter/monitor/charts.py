@@ -13,7 +13,7 @@ from epimeter.kinds import WORDING
 from epimeter.monitor.alarm import called
 from epimeter.monitor.change import difference
 from epimeter.monitor.series import READ_AS_ANSWERS, answers, measures, sliding
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.watch import SystemLook
 from epimeter.monitor.window import Window, between
 from epimeter.report.svg import Board
@@ -24,7 +24,7 @@ Band = tuple[float, float, float, float]
 """Place, value, low, high."""
 
 
-def charts(system: SystemLook, settings: Settings) -> list[Picture]:
+def charts(system: SystemLook, settings: MonitorSettings) -> list[Picture]:
     """The charts of a system: change, evidence, ECE, rows; and the change of every slice with an open alarm."""
     found = system.series
     if len(found.starts) < 2:
@@ -39,13 +39,13 @@ def charts(system: SystemLook, settings: Settings) -> list[Picture]:
     return made
 
 
-def _board(system: SystemLook, settings: Settings, low: float, high: float) -> Board:
+def _board(system: SystemLook, settings: MonitorSettings, low: float, high: float) -> Board:
     found = system.series
     last = max(1, between(found.starts[0], found.starts[-1], settings.unit))
     return Board(560, 250, top=24, left=74, across=(0, last), up=(low, high))
 
 
-def _at(system: SystemLook, settings: Settings) -> list[int]:
+def _at(system: SystemLook, settings: MonitorSettings) -> list[int]:
     first = system.series.starts[0]
     return [between(first, start, settings.unit) for start in system.series.starts]
 
@@ -53,7 +53,7 @@ def _at(system: SystemLook, settings: Settings) -> list[int]:
 def _axes(
     board: Board,
     system: SystemLook,
-    settings: Settings,
+    settings: MonitorSettings,
     ticks: Sequence[float],
     label: str,
     show: Callable[[float], str],
@@ -73,7 +73,7 @@ def round_ticks(low: float, high: float) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def _alarms(board: Board, system: SystemLook, settings: Settings, kinds: Iterable[str]) -> None:
+def _alarms(board: Board, system: SystemLook, settings: MonitorSettings, kinds: Iterable[str]) -> None:
     """Where alarms were open, as shaded time, with a line at their opening."""
     first, (_, end) = system.series.starts[0], board.across
     low, high = board.up
@@ -98,7 +98,7 @@ def bands(board: Board, points: Sequence[Band], colour: str = "accent") -> None:
         board.dot(x, value, colour, 2)
 
 
-def _change(system: SystemLook, settings: Settings, name: str) -> Picture:
+def _change(system: SystemLook, settings: MonitorSettings, name: str) -> Picture:
     found, watch = system.series, system.watch
     assert watch is not None
     number = found.slices.index(name)
@@ -138,7 +138,7 @@ def _change(system: SystemLook, settings: Settings, name: str) -> Picture:
     return Picture(f"Change against the reference: {called(name)}", alt, board.svg(alt), twin)
 
 
-def _evidence(system: SystemLook, settings: Settings) -> Picture:
+def _evidence(system: SystemLook, settings: MonitorSettings) -> Picture:
     found, watch = system.series, system.watch
     assert watch is not None
     places = _at(system, settings)
@@ -173,7 +173,7 @@ def _evidence(system: SystemLook, settings: Settings) -> Picture:
     return Picture("Evidence of a change", alt, board.svg(alt), twin)
 
 
-def _ece(system: SystemLook, settings: Settings) -> Picture:
+def _ece(system: SystemLook, settings: MonitorSettings) -> Picture:
     found = system.series
     places = _at(system, settings)
     # A limit is one of answers: beside it events are drawn as the standards read them.
@@ -213,7 +213,7 @@ def _ece(system: SystemLook, settings: Settings) -> Picture:
     return Picture("ECE, sliding week", alt, board.svg(alt), twin)
 
 
-def _rows(system: SystemLook, settings: Settings) -> Picture:
+def _rows(system: SystemLook, settings: MonitorSettings) -> Picture:
     found = system.series
     places = _at(system, settings)
     windows = [Window(cells) for cells in found.whole]

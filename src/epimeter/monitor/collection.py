@@ -23,8 +23,8 @@ from epimeter.monitor.arriving import Outcomes, Predictions, refuse_many
 from epimeter.monitor.blocks import TABLE, Blocks
 from epimeter.monitor.database import Database
 from epimeter.monitor.history import History
-from epimeter.monitor.joined import came_true, rounds, windows_at, windows_of
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.joined import event_outcome, rounds, windows_at, windows_of
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.window import Place, Window, empty, later
 
 TABLES = (
@@ -100,10 +100,10 @@ class Collection(Database):
         """Make the tables where they are missing."""
         self.make(TABLES)
 
-    def open(self, organization: str, system: str, settings: Settings | None = None) -> int:
+    def open(self, organization: str, system: str, settings: MonitorSettings | None = None) -> int:
         """The number of a system, which is made when it is new; until the commit it is the caller's alone."""
         number = key_of(organization, system)
-        state = json.dumps(History(settings or Settings()).to_dict())
+        state = json.dumps(History(settings or MonitorSettings()).to_dict())
         self.run(
             "INSERT INTO collected_systems (system, organization, name, state, unmatched, purged, changes, looked_at) "
             "VALUES (?, ?, ?, ?, 0, '', 0, 0) ON CONFLICT (system) DO NOTHING",
@@ -357,7 +357,7 @@ class Collection(Database):
         found = self.run(query, (system, first, last)).fetchall()
         event = self._state(system).kind == "event"
         return [
-            (i, at, p, came_true(answer, right, truth, event), source)
+            (i, at, p, event_outcome(answer, right, truth, event), source)
             for i, at, p, answer, right, truth, source in found
         ]
 

@@ -13,7 +13,7 @@ from epimeter.kinds import WORDING, kind_of
 from epimeter.monitor.alarm import called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.charts import charts
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.watch import Overview, SliceLook, SystemLook
 from epimeter.monitor.window import A_YEAR
 
@@ -57,7 +57,7 @@ def document(look: Overview, *, pictures: bool = False) -> Document:
     return Document(title, facts, tuple(sections))
 
 
-def _promise(settings: Settings) -> str:
+def _promise(settings: MonitorSettings) -> str:
     return (
         f"Without a change of calibration the change alarm comes at most {settings.false_alarms:g} times a year, however often one "
         "looks; this assumes that the moment at which a truth becomes known does not depend on it."
@@ -72,7 +72,7 @@ def _overview(systems: list[SystemLook]) -> Grid:
     return Grid("Every system", ("system", "state", "why", "labelled rows"), rows, frozenset({3}), tones)
 
 
-def _system(system: SystemLook, settings: Settings, pictures: bool) -> Section:
+def _system(system: SystemLook, settings: MonitorSettings, pictures: bool) -> Section:
     blocks: list[Block] = [Paragraph(f"{system.verdict}: {system.why}", TONES[system.verdict])]
     open_ones = tuple(f"[{alarm.state}] {alarm.sentence} ({alarm.id})" for alarm in system.alarms if alarm.open)
     if open_ones:
@@ -95,7 +95,7 @@ def _system(system: SystemLook, settings: Settings, pictures: bool) -> Section:
     return Section(system.name, tuple(blocks))
 
 
-def _slices(system: SystemLook, settings: Settings) -> Grid:
+def _slices(system: SystemLook, settings: MonitorSettings) -> Grid:
     concerned = {name for alarm in system.open_alarms for name in alarm.slices}
     rows = []
     tones: list[Tone] = []
@@ -132,7 +132,7 @@ def _worst_first(system: SystemLook) -> list[SliceLook]:
     return [whole, *sorted(others, key=order)]
 
 
-def _evidence(part: SliceLook, settings: Settings) -> str:
+def _evidence(part: SliceLook, settings: MonitorSettings) -> str:
     if part.evidence is None:
         return "no reference"
     years = math.exp(min(part.evidence, 700.0)) / A_YEAR[settings.unit]

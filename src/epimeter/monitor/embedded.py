@@ -24,7 +24,7 @@ from epimeter.monitor.arriving import (
 from epimeter.monitor.blocks import from_single
 from epimeter.monitor.collection import Collection, Taken, key_of
 from epimeter.monitor.history import History
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.readers.wording import brief, clean
 
 FILE = "collection.db"
@@ -75,7 +75,7 @@ def collect(
     files: list[str],
     *,
     system: str,
-    settings: Settings | None = None,
+    settings: MonitorSettings | None = None,
     now: int | None = None,
 ) -> dict[str, Taken]:
     """Read files into the collection of a folder; gives what became of predictions and outcomes."""

@@ -2,7 +2,7 @@
 """A glance: whether a look would say anything new, for many systems at once.
 
 A look reads all windows of a system and goes through them from the first. Most of them never change again, and most looks say what
-the last one said. So a look leaves behind where it stood before the first window whose truth may still come (`Kept`); a glance
+the last one said. So a look leaves behind where it stood before the first window whose truth may still come (`LookState`); a glance
 reads the windows from there on, takes the same steps with the same numbers, and compares. Whatever is not as it was (an alarm would
 open, close or change, a slice is new, a week closes) is left to a look; a glance itself notes nothing.
 
@@ -31,7 +31,7 @@ from epimeter.monitor.cells import FEWEST_TO_REPEAT, RANGES, ROWS, SHOWN, SIZE, 
 from epimeter.monitor.change import DOUBT, difference, log_shares
 from epimeter.monitor.history import History
 from epimeter.monitor.series import Totals, answers, measured, measures, totals_of
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.standing import outside, sequences
 from epimeter.monitor.unlabelled import drift, overdue, usual_gap
 from epimeter.monitor.watch import SystemLook, SystemStanding, Verdict
@@ -48,7 +48,7 @@ DAYS = 7
 """Days of an evaluation (ERS 4.2)."""
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
+class LookState(msgspec.Struct, frozen=True, array_like=True):
     """What a look leaves for the glances after it.
 
     Attributes
@@ -101,7 +101,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         return msgspec.msgpack.encode(self)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Kept | None:
+    def from_bytes(cls, data: bytes) -> LookState | None:
         """Back; None when another version wrote it."""
         try:
             kept = msgspec.msgpack.decode(data, type=cls)
@@ -110,7 +110,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         return kept if kept.version == STATE else None
 
     @property
-    def watching(self) -> Settings:
+    def watching(self) -> MonitorSettings:
         return _settings(tuple(self.settings.items()))
 
     @property
@@ -120,12 +120,12 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
 
 
 @lru_cache(64)
-def _settings(facts: tuple[tuple[str, Any], ...]) -> Settings:
-    """Settings, the same object for all systems that agree in them."""
-    return Settings(**dict(facts))
+def _settings(facts: tuple[tuple[str, Any], ...]) -> MonitorSettings:
+    """MonitorSettings, the same object for all systems that agree in them."""
+    return MonitorSettings(**dict(facts))
 
 
-def keep(history: History, seen: SystemLook) -> Kept | None:
+def keep(history: History, seen: SystemLook) -> LookState | None:
     """What the look at a system leaves; None while a glance could not tell whether anything is new."""
     found, watch, settings, cut = seen.series, seen.watch, history.settings, seen.cut
     settled = bool(history.reference) or found.system in history.settled
@@ -156,7 +156,7 @@ def keep(history: History, seen: SystemLook) -> Kept | None:
     running = [part[:cut].cumsum(axis=0)[cut - weeks :] for part in found.totals]
     reference = watch.reference
     starts = [found.starts[t] for t in active]
-    return Kept(
+    return LookState(
         STATE,
         found.starts[since],
         found.starts[cut - 1],
@@ -199,12 +199,12 @@ def _over(seen: SystemLook) -> NDArray[np.bool_]:
 class Part:
     """A system to be glanced at: what was kept, the window that it is now, its blocks from `since` on as the database has them."""
 
-    kept: Kept
+    kept: LookState
     as_of: str
     windows: Sequence[tuple[str, int, str, Any]]
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> MonitorSettings:
         return self.kept.watching
 
 
@@ -218,7 +218,7 @@ class _Read:
     cells: Cells
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> LookState:
         return self.part.kept
 
 
@@ -323,7 +323,7 @@ def _week_closes(read: _Read) -> bool:
 
 
 def week_to_close(
-    first: str, closed: str | None, newest: str, settings: Settings, today: str
+    first: str, closed: str | None, newest: str, settings: MonitorSettings, today: str
 ) -> tuple[str, str] | None:
     """First and last of the seven days that can be closed: their truth is due by now, and later days have come."""
     if settings.unit != "day":
@@ -367,14 +367,19 @@ def _continued(sums: Floats, parts: Floats) -> Floats:
     return np.concatenate([sums, on[:, 1:]], axis=1)
 
 
-def _doubles(kept: list[Kept], name: str, shape: tuple[int, ...]) -> Floats:
+def _doubles(kept: list[LookState], name: str, shape: tuple[int, ...]) -> Floats:
     """Arrays that were kept as bytes, systems behind the first axis."""
     parts = [np.frombuffer(getattr(one, name), np.float64).reshape(shape) for one in kept]
     return np.stack(parts, axis=1)
 
 
 def _stirred(
-    kept: list[Kept], settings: Settings, running: Totals, weeks: int, rows: Floats, there: NDArray[np.bool_]
+    kept: list[LookState],
+    settings: MonitorSettings,
+    running: Totals,
+    weeks: int,
+    rows: Floats,
+    there: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Where a slice stands otherwise than before the cut: outside the tolerance or not, above the limit or not."""
     now = outside(sequences(running.each(lambda part: part[:, weeks:])), settings)
@@ -400,7 +405,7 @@ def _repeating(whole: Cells) -> bool:
 
 
 def _evidence(
-    kept: list[Kept], settings: Settings, reference: Reference, totals: Totals, there: NDArray[np.bool_]
+    kept: list[LookState], settings: MonitorSettings, reference: Reference, totals: Totals, there: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The evidence of all rows now, and where an alarm would be raised or closed on the way."""
     weights = log_weights(reference)

@@ -20,7 +20,7 @@ import numpy as np
 
 from epimeter.errors import InputError, ReadError
 from epimeter.monitor.cells import SIZE
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.window import Arrivals, Place, Window, between, merged, without
 from epimeter.readers.wording import clean
 
@@ -53,7 +53,7 @@ class History:
         What happened, in order: alarms opened, changed and closed, windows replaced.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: MonitorSettings = field(default_factory=MonitorSettings)
     kind: str = "answer"
     by: tuple[str, ...] = ()
     windows: dict[Place, Window] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class History:
             raise ReadError(f"{name} is of format {state['format']!r:.20}; this version reads format {FORMAT}")
         try:
             return cls(
-                Settings(**state["settings"]),
+                MonitorSettings(**state["settings"]),
                 state["kind"],
                 tuple(state["by"]),
                 {Place(*place): Window.from_dict(window) for *place, window in state["windows"]},

@@ -22,8 +22,7 @@ from epimeter.passes.plan import DIAGRAM
 from epimeter.readers import Table, arrivals
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import clean, shown
-from epimeter.sources.paths import Place as File
-from epimeter.sources.paths import places
+from epimeter.sources.paths import SourceFile, places
 from epimeter.summaries import BinTotals
 from epimeter.summaries.fixed import Fixed
 from epimeter.summary_files import from_file
@@ -66,7 +65,7 @@ def arrived(sources: Sequence[str | os.PathLike[str]], ask: IntakeOptions) -> Ar
     whole = Arrivals()
     values: dict[str, set[Any]] = {name: set() for name in ask.by}
     kinds: dict[str, str] = {}
-    summaries, rows = _found(sources)
+    summaries, rows = _listed_files(sources)
     if summaries and rows:
         raise ReadError(
             f"a folder must hold rows or summaries, not both, or rows count twice; {rows[0].name} holds rows and "
@@ -94,16 +93,17 @@ def arrived(sources: Sequence[str | os.PathLike[str]], ask: IntakeOptions) -> Ar
     return whole
 
 
-def _found(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[File], list[File]]:
+def _listed_files(sources: Sequence[str | os.PathLike[str]]) -> tuple[list[SourceFile], list[SourceFile]]:
     """Summaries and files of rows among paths, patterns and folders."""
-    summaries: list[File] = []
-    rows: list[File] = []
+    summaries: list[SourceFile] = []
+    rows: list[SourceFile] = []
     for source in sources:
         path = Path(source)
         if path.is_dir():
             inside = sorted(path.rglob("*.epi"))
             found = [
-                File(str(file), clean(str(file.relative_to(path))), _folders(file.relative_to(path))) for file in inside
+                SourceFile(str(file), clean(str(file.relative_to(path))), _folders(file.relative_to(path)))
+                for file in inside
             ]
             summaries += found
             if not found or any(file.suffix != ".epi" and _known(file) for file in path.rglob("*") if file.is_file()):
@@ -125,7 +125,7 @@ def _folders(path: Path) -> dict[str, Any]:
     return {key: value for key, sign, value in pairs if sign and key}
 
 
-def _columns(file: File, ask: IntakeOptions) -> Choice:
+def _columns(file: SourceFile, ask: IntakeOptions) -> Choice:
     """The caller's columns with those that slice, where they are not folders."""
     wanted = [name for name in (*ask.by, ask.system) if name is not None and name not in file.folders]
     columns = dict(ask.columns.columns)
@@ -156,7 +156,7 @@ def _join(whole: Arrivals, part: Arrivals, name: str) -> None:
     whole.cautions += part.cautions
 
 
-def _add(part: Arrivals, table: Table, file: File, ask: IntakeOptions, values: dict[str, set[Any]]) -> None:
+def _add(part: Arrivals, table: Table, file: SourceFile, ask: IntakeOptions, values: dict[str, set[Any]]) -> None:
     """Add the rows of a table to its windows."""
     prob, true, classes = _top(table)
     assert table.awaiting is not None
@@ -207,7 +207,7 @@ def _scale(prob: NDArray[np.float64], true: NDArray[Any], table: Table) -> tuple
     return np.zeros(len(prob), bool), float(prob.max())
 
 
-def _windows(table: Table, file: File, ask: IntakeOptions) -> NDArray[Any]:
+def _windows(table: Table, file: SourceFile, ask: IntakeOptions) -> NDArray[Any]:
     """The window of each row, by its name."""
     if table.timestamp is not None:
         gone = np.isnat(table.timestamp)
@@ -219,7 +219,7 @@ def _windows(table: Table, file: File, ask: IntakeOptions) -> NDArray[Any]:
             )
         begin, code = np.unique(starts(table.timestamp, ask.unit), return_inverse=True)
         return np.array([named(start, ask.unit) for start in begin], object)[code]
-    said = ask.day or _said_day(file, ask.unit)
+    said = ask.day or _named_day(file, ask.unit)
     if said is None:
         raise ReadError(
             f"rows need a time, or a file the name of its {ask.unit}; {file.name} has no column of times and none in its "
@@ -229,7 +229,7 @@ def _windows(table: Table, file: File, ask: IntakeOptions) -> NDArray[Any]:
     return np.full(table.n_rows, said, object)
 
 
-def _said_day(file: File, unit: Unit) -> str | None:
+def _named_day(file: SourceFile, unit: Unit) -> str | None:
     """The window that folders or the name of a file say."""
     for key in DAY_KEYS:
         if key in file.folders and (said := day_in(str(file.folders[key]), unit)) is not None:
@@ -238,7 +238,7 @@ def _said_day(file: File, unit: Unit) -> str | None:
 
 
 def _slices(
-    table: Table, file: File, ask: IntakeOptions, values: dict[str, set[Any]]
+    table: Table, file: SourceFile, ask: IntakeOptions, values: dict[str, set[Any]]
 ) -> tuple[NDArray[Any], list[tuple[str, NDArray[Any]]]]:
     """The system of each row, and the value of each slice column."""
     wanted = [name for name in (*ask.by, ask.system) if name is not None and name not in file.folders]
@@ -290,7 +290,7 @@ def _grouped(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], list[tupl
     return code, groups
 
 
-def _summary(file: File, ask: IntakeOptions) -> Arrivals:
+def _summary(file: SourceFile, ask: IntakeOptions) -> Arrivals:
     """The windows of one summary: its slices are days, or it is of the day that its name says."""
     ledger = from_file(file.path)
     if ledger.plan.weighted:
@@ -299,7 +299,7 @@ def _summary(file: File, ask: IntakeOptions) -> Arrivals:
     by = ledger.plan.by
     days = {} if by is None else {value: day_in(str(value), ask.unit) for value in ledger.slices}
     dated = bool(days) and all(day is not None for day in days.values())
-    said = ask.day or _said_day(file, ask.unit)
+    said = ask.day or _named_day(file, ask.unit)
     if not dated and said is None:
         raise ReadError(
             f"a summary must be of one {ask.unit}, named in its file's name, or be made with --by a column of days; "

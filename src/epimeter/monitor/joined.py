@@ -21,7 +21,7 @@ def windows_of(rows: Sequence[Sequence[Any]], *, event: bool = False) -> dict[tu
         return {}
     win, confidence, answer, slices, correct, truth, at, truth_at = zip(*rows, strict=True)
     if event or any(cell is not None for cell in truth):
-        correct = tuple(came_true(*cells, event) for cells in zip(answer, correct, truth, strict=True))
+        correct = tuple(event_outcome(*cells, event) for cells in zip(answer, correct, truth, strict=True))
     right = np.array(correct, np.float64)  # None becomes NaN
     awaiting = np.isnan(right)
     moments = np.array([at, truth_at], np.float64)
@@ -42,7 +42,7 @@ def windows_of(rows: Sequence[Sequence[Any]], *, event: bool = False) -> dict[tu
     return found
 
 
-def came_true(answer: str | None, correct: int | None, truth: str | None, event: bool) -> int | None:
+def event_outcome(answer: str | None, correct: int | None, truth: str | None, event: bool) -> int | None:
     """Whether the answer was right, or outcome 1 came; None while it is not known."""
     if event:
         if correct is not None:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from epimeter.monitor.collection import Collection
-from epimeter.monitor.glance import Kept
+from epimeter.monitor.glance import LookState
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Looks:
 
     collection: Collection
 
-    def leave(self, system: int, kept: Kept | None, as_of: str, now: int) -> None:
+    def leave(self, system: int, kept: LookState | None, as_of: str, now: int) -> None:
         """Keep what a look left for the glances after it, and when rows were let go."""
         since, until, state = (kept.since, kept.until, kept.to_bytes()) if kept else ("", "", b"")
         self.collection.run(

@@ -20,7 +20,7 @@ WEEK: dict[Unit, int] = {"hour": 168, "day": 7, "week": 1, "month": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class MonitorSettings:
     """What is asked of a monitor.
 
     Attributes

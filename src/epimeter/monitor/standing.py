@@ -21,7 +21,7 @@ from epimeter.kinds import WORDING, Kind
 from epimeter.monitor.alarm import Alarm, called
 from epimeter.monitor.cells import RANGES
 from epimeter.monitor.series import READ_AS_ANSWERS, Measured, Series, Totals, answers, measures, sliding
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 
 Floats = NDArray[np.float64]
 ALPHA = 0.05
@@ -65,7 +65,7 @@ def sequences(totals: Totals) -> Sequences:
     return Sequences(n, low, high, (rows * gap).sum(axis=-1) / np.maximum(n, 1))
 
 
-def absolute(found: Series, settings: Settings) -> tuple[list[Alarm], Sequences]:
+def absolute(found: Series, settings: MonitorSettings) -> tuple[list[Alarm], Sequences]:
     """The absolute alarms of a system, and the sequences they follow from."""
     path = sequences(found.totals.each(lambda part: np.cumsum(part, axis=0)))
     beyond = outside(path, settings)
@@ -78,12 +78,12 @@ def absolute(found: Series, settings: Settings) -> tuple[list[Alarm], Sequences]
     return _one_an_episode(alarms), path
 
 
-def outside(path: Sequences, settings: Settings) -> NDArray[np.bool_]:
+def outside(path: Sequences, settings: MonitorSettings) -> NDArray[np.bool_]:
     """Where calibration is beyond the tolerance for certain."""
     return np.asarray(np.maximum(np.maximum(path.low, -path.high), path.ece_low) > settings.tolerance)
 
 
-def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings: Settings) -> Alarm:
+def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings: MonitorSettings) -> Alarm:
     first = next(start for k, start in enumerate(found.starts) if found.rows[k].any())
     return Alarm(
         kind="absolute",
@@ -99,7 +99,7 @@ def _absolute_alarm(found: Series, name: str, t: int, at: RunningEnds, settings:
     )
 
 
-def _way(kind: Kind, at: RunningEnds, settings: Settings) -> str:
+def _way(kind: Kind, at: RunningEnds, settings: MonitorSettings) -> str:
     """What is beyond the tolerance, in the words of the kind: the mean in one direction, or else the gaps of the ranges."""
     words = WORDING[kind]
     if max(at.low, -at.high) > settings.tolerance:
@@ -164,7 +164,7 @@ class WeeklyLimit:
         }
 
 
-def limits(found: Series, settings: Settings) -> tuple[list[Alarm], dict[str, list[WeeklyLimit | None]]]:
+def limits(found: Series, settings: MonitorSettings) -> tuple[list[Alarm], dict[str, list[WeeklyLimit | None]]]:
     """The threshold alarms, and for every slice the limit in each window."""
     limit = settings.limit
     if limit is None or settings.level is None:

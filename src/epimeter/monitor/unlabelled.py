@@ -14,7 +14,7 @@ from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.cells import CLASSES, FEWEST_TO_REPEAT, NEVER, OFF_SCALE, SCALE, SHOWN, added, same_stated
 from epimeter.monitor.intake import listed
 from epimeter.monitor.series import Series
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.window import Window, between, later
 
 PSI_SOME, PSI_MUCH = 0.1, 0.25
@@ -82,7 +82,7 @@ def drift(reference: NDArray[Any], week: Window) -> Drift | None:
     )
 
 
-def last_week(found: Series, name: str, settings: Settings) -> Window:
+def last_week(found: Series, name: str, settings: MonitorSettings) -> Window:
     """The rows of the last sliding week of a slice."""
     return Window(added(found.cells[-settings.sliding :, found.slices.index(name)]))
 
@@ -92,7 +92,7 @@ def usual_gap(gaps: Sequence[int]) -> int:
     return max(1, int(np.median(gaps))) if max(gaps, default=1) > 1 else 1
 
 
-def overdue(active: str, truth: str, usual: int, settings: Settings, as_of: str) -> dict[str, str]:
+def overdue(active: str, truth: str, usual: int, settings: MonitorSettings, as_of: str) -> dict[str, str]:
     """What does not come, and the window in which that became too long: the same at every later look.
 
     `active` and `truth` are the last windows with predictions and with outcomes.
@@ -106,7 +106,7 @@ def overdue(active: str, truth: str, usual: int, settings: Settings, as_of: str)
     return {about: opened for about, opened in since.items() if opened <= as_of}
 
 
-def silence(found: Series, settings: Settings, as_of: str) -> list[Alarm]:
+def silence(found: Series, settings: MonitorSettings, as_of: str) -> list[Alarm]:
     """Alarms for what does not come: predictions, truth, anything new."""
     unit = settings.unit
     active = [found.starts[t] for t in found.active]
@@ -191,7 +191,7 @@ def off_scale(found: Series) -> list[Alarm]:
     ]
 
 
-def cautions(found: Series, settings: Settings, as_of: str, week: Drift | None) -> list[str]:
+def cautions(found: Series, settings: MonitorSettings, as_of: str, week: Drift | None) -> list[str]:
     """What should be known when the numbers are read."""
     said = []
     if found.future:

@@ -28,7 +28,7 @@ from epimeter.monitor.series import (
     series,
     sliding,
 )
-from epimeter.monitor.settings import Settings
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.standing import RunningEnds, Sequences, WeeklyLimit, absolute, limits
 from epimeter.monitor.unlabelled import Drift, cautions, drift, last_week, off_scale, silence
 from epimeter.monitor.window import Unit, Window, later, moment, named, starts
@@ -115,7 +115,7 @@ class SystemLook:
 class Overview:
     """All systems as they stand."""
 
-    settings: Settings
+    settings: MonitorSettings
     kind: str
     as_of: str
     systems: tuple[SystemLook, ...]
@@ -196,7 +196,7 @@ def _shown(found: Series, name: str, given: dict[str, Window] | None, first: int
     return np.asarray(found.cells[:first, found.slices.index(name), SHOWN].sum(axis=0))
 
 
-def settled_before(found: Series, settings: Settings, as_of: str) -> int:
+def settled_before(found: Series, settings: MonitorSettings, as_of: str) -> int:
     """The first window whose truth may still come: those before it are as good as settled."""
     if not found.starts:
         return 0
@@ -235,7 +235,7 @@ def _slice(
     path: Sequences,
     limit_path: dict[str, list[WeeklyLimit | None]],
     shown: NDArray[np.int64],
-    settings: Settings,
+    settings: MonitorSettings,
 ) -> SliceLook:
     name = found.slices[number]
     # The last week that has labels: with a delay of truth the last days may have none yet.
@@ -263,7 +263,7 @@ def _slice(
     )
 
 
-def periods(found: Series, number: int, settings: Settings) -> dict[str, Any]:
+def periods(found: Series, number: int, settings: MonitorSettings) -> dict[str, Any]:
     """Calibration of one slice by day, week and month, over its lifetime, and over sliding weeks and months."""
     totals = found.totals.each(lambda part: part[:, number])
     made: dict[str, Any] = {}
@@ -299,7 +299,7 @@ def _listed(path: Any, names: list[str]) -> list[dict[str, Any]]:
     return [{"window": name, **at.to_dict()} for name, at in made if at is not None]
 
 
-def _system_dict(system: SystemLook, settings: Settings) -> dict[str, Any]:
+def _system_dict(system: SystemLook, settings: MonitorSettings) -> dict[str, Any]:
     watch = system.watch
     return {
         "system": system.name,

@@ -60,9 +60,9 @@ class Tally:
         self.class_counts: list[NDArray[np.int64]] = []
         """By slice: rows of each class, beside class probabilities."""
         self.streaming = plan.streaming
-        self.looped: RowTotals | None = None
+        self.totals: RowTotals | None = None
         """Totals of the recipes that have a loop, once there are rows that a loop takes."""
-        self.unlooped: list[Recipe] = list(self.streaming)
+        self.own_recipes: list[Recipe] = list(self.streaming)
         """Recipes that add up rows without weights themselves."""
         self.code_slots = np.empty(0, np.int64)
         self.code_values: list[Any] = []
@@ -132,11 +132,11 @@ class Tally:
         return [recipe for recipe in self.streaming if recipe not in made]
 
     def _loops(self) -> RowTotals:
-        if self.looped is None:
-            self.looped = RowTotals(recipe for recipe in self.streaming if self._by_loop(recipe))
-            self.looped.grow(len(self.slots))
-            self.unlooped = [recipe for recipe in self.streaming if recipe not in self.looped.recipes]
-        return self.looped
+        if self.totals is None:
+            self.totals = RowTotals(recipe for recipe in self.streaming if self._by_loop(recipe))
+            self.totals.grow(len(self.slots))
+            self.own_recipes = [recipe for recipe in self.streaming if recipe not in self.totals.recipes]
+        return self.totals
 
     def _by_loop(self, recipe: Recipe) -> bool:
         """Whether a loop adds up what the recipe reads: one number a row, which is the event itself."""
@@ -161,13 +161,13 @@ class Tally:
             true, prob, start, slot = self._grouped(event.true[some], event.prob[some], slices, some)
             if not loops.add(true, prob, start, slot):
                 return False
-            if not self.unlooped:
+            if not self.own_recipes:
                 continue
             if rows is event:
-                self._add_unlooped(Binary(true, prob, states=event.states), start, slot)
+                self._add_by_recipe(Binary(true, prob, states=event.states), start, slot)
             else:
                 for number, part in self._parts(rows.take(some), _some(slices, some)):
-                    self._summarise(number, part, self.unlooped)
+                    self._summarise(number, part, self.own_recipes)
         return True
 
     def _grouped(
@@ -203,8 +203,8 @@ class Tally:
         self.class_counts.append(np.empty(0, np.int64))
         if self.plan.sample is not None:
             self.samples.append(UniformSample(self.plan.sample, self.plan.seed))
-        if self.looped is not None:
-            self.looped.grow(number + 1)
+        if self.totals is not None:
+            self.totals.grow(number + 1)
         if number >= MOST_CELLS and Cells() in self.streaming:
             self._drop_cells()
         if number >= len(self.ends):
@@ -215,11 +215,11 @@ class Tally:
     def _drop_cells(self) -> None:
         """Too many slices for cells of their own; the report says so."""
         self.streaming = tuple(recipe for recipe in self.streaming if recipe != Cells())
-        self.unlooped = [recipe for recipe in self.unlooped if recipe != Cells()]
+        self.own_recipes = [recipe for recipe in self.own_recipes if recipe != Cells()]
         for totals in self.summaries:
             totals.pop(Cells(), None)
-        if self.looped is not None and self.looped.cells is not None:
-            self.looped.drop_cells()
+        if self.totals is not None and self.totals.cells is not None:
+            self.totals.drop_cells()
 
     def _parts(self, rows: View, slices: Slices) -> Iterable[tuple[int, View]]:
         if not isinstance(slices, SliceCodes):
@@ -230,10 +230,10 @@ class Tally:
             for k in np.unique(code).tolist()
         ]
 
-    def _add_unlooped(self, rows: Binary, start: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
+    def _add_by_recipe(self, rows: Binary, start: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
         for run, number in enumerate(slot.tolist()):
             part = rows if len(slot) == 1 else rows.take(slice(int(start[run]), int(start[run + 1])))
-            self._summarise(number, part, self.unlooped)
+            self._summarise(number, part, self.own_recipes)
 
     def _summarise(self, number: int, part: View, recipes: Iterable[Recipe]) -> None:
         totals, scores = self.summaries[number], RowScores()
@@ -268,8 +268,8 @@ class Tally:
             return
         self.n_classes = other.n_classes
         numbers = np.array([self.slot(value) for value in other.slots], np.int64)
-        if other.looped is not None:
-            self._loops().absorb(other.looped, numbers)
+        if other.totals is not None:
+            self._loops().absorb(other.totals, numbers)
         for theirs, mine in enumerate(numbers.tolist()):
             self.rows[mine] += other.rows[theirs]
             self._add_classes(mine, other.class_counts[theirs])
@@ -290,11 +290,11 @@ class Tally:
         slices = {}
         for value, number in self.slots.items():
             low, high = self.ends[number]
-            looped = 0
-            if self.looped is not None:
-                looped = int(self.looped.rows[number])
-                low, high = min(low, self.looped.ends[number, 0]), max(high, self.looped.ends[number, 1])
-            n_rows = self.rows[number] + looped
+            by_loop = 0
+            if self.totals is not None:
+                by_loop = int(self.totals.rows[number])
+                low, high = min(low, self.totals.ends[number, 0]), max(high, self.totals.ends[number, 1])
+            n_rows = self.rows[number] + by_loop
             slices[value] = SliceTotals(
                 n_rows=n_rows,
                 low=float(low),
@@ -310,10 +310,10 @@ class Tally:
 
     def _summary(self, number: int, recipe: Recipe) -> Any:
         own = self.summaries[number].get(recipe)
-        if self.looped is None or recipe not in self.looped.recipes or not self.looped.rows[number]:
+        if self.totals is None or recipe not in self.totals.recipes or not self.totals.rows[number]:
             return own
-        looped = self.looped.summary(recipe, number)
-        return looped if own is None else own.merge(looped)
+        by_loop = self.totals.summary(recipe, number)
+        return by_loop if own is None else own.merge(by_loop)
 
 
 def _some(slices: Slices, rows: slice) -> Slices:

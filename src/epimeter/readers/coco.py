@@ -127,7 +127,7 @@ def read_coco(truth_path: str | os.PathLike[str], results_path: str | os.PathLik
     # Rows keep their number in the file until they are checked, so that a refusal can name it.
     objects = [row for row, annotation in enumerate(truth.annotations) if not annotation.iscrowd]
     truth_box = _corners([truth.annotations[row].bbox for row in objects])
-    _refuse_flat(truth_box, objects, truth_path)
+    _refuse_empty_boxes(truth_box, objects, truth_path)
     score = np.array([found.score for found in results], np.float64)
     _refuse_scores(score, results_path)
     return Detections(
@@ -220,7 +220,7 @@ def _corners(boxes: list[Box]) -> Floats:
     return np.column_stack([box[:, :2], box[:, :2] + box[:, 2:]])
 
 
-def _refuse_flat(box: Floats, rows: list[int], path: Any) -> None:
+def _refuse_empty_boxes(box: Floats, rows: list[int], path: Any) -> None:
     flat = ~((box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1]))
     if flat.any():
         row = rows[int(np.argmax(flat))]

@@ -46,7 +46,7 @@ def dataset_digest(columns: Mapping[str, Any], *, scheme: str = SCHEME) -> str:
             made.update(np.array(values.shape, "<u8").tobytes())
             if kind == "t4":
                 made.update(np.array([len(words), *map(len, words)], "<u4").tobytes() + b"".join(words))
-            for piece in _pieces(values):
+            for piece in _chunks(values):
                 made.update(_written(piece, kind).data)
     return made.hexdigest()
 
@@ -70,7 +70,7 @@ def _kind(values: NDArray[Any]) -> str:
     return "u8" if values.size and int(values.max()) > 255 else "u1"
 
 
-def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _chunks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Rows, some at a time: a digest needs no second copy of the data."""
     step = max(1, PIECE // max(1, values.size // max(1, len(values))))
     return (values[at : at + step] for at in range(0, len(values), step))

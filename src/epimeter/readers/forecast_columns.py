@@ -81,7 +81,7 @@ def states_forecast(names: Sequence[str]) -> bool:
         return False
     if len(_components(names).get("mean", ())) > 1 and len(_components(names).get("truth", ())) > 1:
         return True
-    found = _found(names, {}, "")
+    found = _columns_by_role(names, {}, "")
     whole = ("mean" in found and ("std" in found or "variance" in found)) or ("lower" in found and "upper" in found)
     return bool(named(NAMES["truth"], by_word)) and (
         whole or len(found.get("quantiles", ())) > 1 or len(found.get("members", ())) > 1 or "set" in found
@@ -96,7 +96,7 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     state = _components(names) if set(said) <= set(BESIDE) else {}
     if len(state.get("mean", ())) > 1 and "truth" in state:
         return _state_roles(names, state, said, source)
-    found = _found(names, said, source)
+    found = _columns_by_role(names, said, source)
     if "truth" not in found:
         raise absent("truth", names, source)
     named_kinds = [kind for kind, roles in FAMILIES.items() if any(said.get(role) for role in roles)]
@@ -159,7 +159,7 @@ def _state_roles(
     if spreads[0] == "covariance":
         upper = [name for name in state["covariance"] if _on_or_above(name)]
         chosen["covariance"] = tuple(upper)
-    chosen |= _found(names, said, source, BESIDE)
+    chosen |= _columns_by_role(names, said, source, BESIDE)
     return ForecastRoles("state", chosen)
 
 
@@ -169,7 +169,7 @@ def _on_or_above(name: str) -> bool:
     return match is not None and int(match.group(1)) <= int(match.group(2))
 
 
-def _found(
+def _columns_by_role(
     names: Sequence[str], said: Mapping[str, str], source: str, roles: Sequence[str] = ROLES
 ) -> dict[str, tuple[str, ...]]:
     """The columns of every role, said or found by name."""

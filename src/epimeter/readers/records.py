@@ -200,7 +200,7 @@ def lines(stream: Stream, chooser: Chooser, size: int | None) -> Blocks:
         cut = len(text) if last else text.rfind(b"\n") + 1
         piece, left = text[:cut], text[cut:]
         if piece.strip():
-            block = _piece(piece, line, chooser, stream.source, roles)
+            block = _block_of_lines(piece, line, chooser, stream.source, roles)
             roles, empty = block.roles, False
             yield block
         line += piece.count(b"\n")
@@ -235,7 +235,7 @@ def decoded_lines(text: bytes, line: int, source: str) -> tuple[list[Any], range
     return records, rows
 
 
-def _piece(text: bytes, line: int, chooser: Chooser, source: str, roles: Roles | None) -> Block:
+def _block_of_lines(text: bytes, line: int, chooser: Chooser, source: str, roles: Roles | None) -> Block:
     records, rows = decoded_lines(text, line, source)
     return from_records(records, chooser, source, rows, "line", roles=roles)
 

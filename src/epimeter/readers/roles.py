@@ -159,7 +159,7 @@ def detect(
     """
     choice = Choice.of(given)
     refuse_log_options(choice, source)
-    said = _said(names, choice.columns, source)
+    said = _named_columns(names, choice.columns, source)
     by_word = by_words(names)
     guessed = _guessed_label(names, by_word, choice, source, sample)
     told = said if guessed is None else said | {"label": (guessed,)}
@@ -214,7 +214,7 @@ def forecast_roles(
     """
     choice = Choice.of(given)
     refuse_log_options(choice, source)
-    said = _said(names, choice.columns, source)
+    said = _named_columns(names, choice.columns, source)
     by_word = by_words(names)
     outcome = "label" in said or "correct" in said or named((*TRUTH, *RIGHT), by_word)
     if outcome or _guessed_label(names, by_word, choice, source, sample) is not None:
@@ -243,7 +243,7 @@ def refuse_log_options(choice: Choice, source: str) -> None:
         )
 
 
-def _said(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:
+def _named_columns(names: Sequence[str], given: Mapping[str, str], source: str) -> dict[str, tuple[str, ...]]:
     """What the caller said, each name looked up in the source."""
     said: dict[str, tuple[str, ...]] = {}
     for key, wanted in given.items():

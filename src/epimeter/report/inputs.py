@@ -110,7 +110,7 @@ def from_columns(given: Inputs, positive: Any, classes: Iterable[Any] | None, lo
         y_true = np.asarray(y_true, object)[keep]
         y_true = np.array(y_true.tolist())
         y_prob, *beside = (
-            _kept(column, keep, name)
+            _selected_rows(column, keep, name)
             for column, name in (
                 (y_prob, "y_prob"), (given.sample_weight, "sample_weight"), (given.features, "features"), (given.groups, "groups")
             )
@@ -168,7 +168,7 @@ def _missing(y_true: Any) -> NDArray[np.bool_] | None:
     return gone if gone.ndim == 1 and gone.any() else None
 
 
-def _kept(column: Any, keep: NDArray[np.bool_], name: str) -> Any:
+def _selected_rows(column: Any, keep: NDArray[np.bool_], name: str) -> Any:
     if column is None:
         return None
     array = np.asarray(column, object) if isinstance(column, list | tuple) else as_array(column, name)

@@ -48,7 +48,9 @@ def measured(
         if slow is not None:
             return slow
         if recipe not in finished:
-            finished[recipe] = recipe.finish(totals.totals[recipe] if recipe.streams else _kept(recipe, rows, finished))
+            finished[recipe] = recipe.finish(
+                totals.totals[recipe] if recipe.streams else _row_summary(recipe, rows, finished)
+            )
         return measure(metric, recipe, finished[recipe], totals.n_rows, choices)
     cells = totals.totals.get(Cells())
     reading = bounded(metric, recipe, choices)
@@ -85,7 +87,7 @@ def measured_in_turn(
     for _, recipe, _ in entries:  # what several metrics read is made once, before they are shared
         if isinstance(recipe, RowRecipe) and recipe not in finished:
             with suppress(InputError):
-                finished[recipe] = recipe.finish(_kept(recipe, rows, finished))
+                finished[recipe] = recipe.finish(_row_summary(recipe, rows, finished))
     pool = ThreadPoolExecutor(cores())
     try:
         yield from pool.map(one, entries)
@@ -93,7 +95,7 @@ def measured_in_turn(
         pool.shutdown(cancel_futures=True)
 
 
-def _kept(recipe: Recipe, rows: View | None, finished: dict[Recipe, Any]) -> Any:
+def _row_summary(recipe: Recipe, rows: View | None, finished: dict[Recipe, Any]) -> Any:
     """The rows as a recipe keeps them; those that keep and read them alike share them, and their order."""
     assert rows is not None
     if not isinstance(recipe, RowRecipe):

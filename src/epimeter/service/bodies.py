@@ -45,7 +45,7 @@ class Body:
         """No bytes yet, in a file that another process can write."""
         return cls.of(tempfile.TemporaryFile(dir=folder))
 
-    def pieces(self) -> Any:
+    def chunks(self) -> Any:
         """The bytes from their beginning: the file itself where there is one, else part by part."""
         self.file.seek(0)
         if getattr(self.file, "_rolled", True):

@@ -41,7 +41,7 @@ def taken(state: Any, caller: Caller, system: str, half: Half, body: Body, kind:
     )
     kept = Body.on_disk(str(settings.folder))
     try:
-        state.children.do(errand, Came, body.pieces(), seconds=settings.request_time, kept=kept.file)
+        state.children.do(errand, Came, body.chunks(), seconds=settings.request_time, kept=kept.file)
         return _written(state.store, caller, system, half, read_parts(kept.file, half))
     finally:
         kept.close()

@@ -196,8 +196,8 @@ def prepare(settings: Settings) -> Secrets:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
         raise SettingsError(f"the data folder must be open to its owner only; run: chmod 700 {folder}")
-    pepper = settings.pepper or _kept(folder / "pepper")
-    passphrase = settings.passphrase or _kept(folder / "passphrase")
+    pepper = settings.pepper or _stored_secret(folder / "pepper")
+    passphrase = settings.passphrase or _stored_secret(folder / "passphrase")
     for name, secret in (("pepper", pepper), ("passphrase", passphrase)):
         refuse_weak(name, secret)
     return Secrets(pepper.encode("utf-8"), passphrase)
@@ -214,7 +214,7 @@ def refuse_weak(name: str, secret: str) -> None:
         )
 
 
-def _kept(path: Path) -> str:
+def _stored_secret(path: Path) -> str:
     """A secret from its file; made when there is none."""
     if not path.exists():
         write_whole(path, secrets.token_hex(32).encode("ascii"))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from epimeter.errors import EpimeterError
 from epimeter.monitor.collection import Collection
-from epimeter.monitor.glance import Glimpse, Kept, Part, glance, keep, week_to_close
+from epimeter.monitor.glance import Glimpse, LookState, Part, glance, keep, week_to_close
 from epimeter.monitor.history import History
 from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
@@ -63,7 +63,7 @@ def look_round(store: Store, ledger: IssuerFolder, settings: Settings, gauges: G
 
 def _glanced(db: Connection, due: list[Any], at: int) -> dict[int, Glimpse]:
     """The systems of which a glance says that there is nothing new."""
-    kept = {row["system"]: Kept.from_bytes(row["state"]) for row in due if row["state"]}
+    kept = {row["system"]: LookState.from_bytes(row["state"]) for row in due if row["state"]}
     held = {row["system"]: row["as_of"] for row in due}
     parts: dict[int, Part] = {}
     windows = Looks(collecting.collection(db)).unsettled([system for system, one in kept.items() if one is not None])

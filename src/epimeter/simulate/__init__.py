@@ -11,14 +11,14 @@
 
 from epimeter.simulate.catalogue import TRUTHS, truth
 from epimeter.simulate.gaussian import GaussianSample, GaussianTruth, gaussian
-from epimeter.simulate.laws import Levels, LogisticNormal
+from epimeter.simulate.laws import DiscreteLaw, LogisticNormal
 from epimeter.simulate.truth import Sample, Truth
 
 __all__ = [
     "TRUTHS",
+    "DiscreteLaw",
     "GaussianSample",
     "GaussianTruth",
-    "Levels",
     "LogisticNormal",
     "Sample",
     "Truth",

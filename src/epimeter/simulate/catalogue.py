@@ -10,10 +10,10 @@ from typing import Any
 from epimeter.errors import InputError
 from epimeter.kinds import KINDS, Kind, kind_of
 from epimeter.simulate import curves
-from epimeter.simulate.laws import Law, Levels, LogisticNormal
+from epimeter.simulate.laws import DiscreteLaw, Law, LogisticNormal
 from epimeter.simulate.truth import MOST_CLASSES, Truth
 
-SAID = Levels(
+SAID = DiscreteLaw(
     (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0), (0.03, 0.03, 0.05, 0.05, 0.14, 0.2, 0.22, 0.18, 0.06, 0.04)
 )
 """What language models say when asked how sure they are: a handful of round numbers."""
@@ -73,7 +73,7 @@ def truth(
     classes
         How many classes, 10 unless said; only with ``kind="classes"``.
     law
-        How confidences are distributed, a `LogisticNormal` or `Levels`; None: as usual for this truth.
+        How confidences are distributed, a `LogisticNormal` or `DiscreteLaw`; None: as usual for this truth.
     """
     if name not in TRUTHS:
         near = difflib.get_close_matches(name, TRUTHS, n=1)

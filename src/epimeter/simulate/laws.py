@@ -84,7 +84,7 @@ class LogisticNormal:
 
 
 @dataclass(frozen=True)
-class Levels:
+class DiscreteLaw:
     """A few confidences that are said again and again, as language models say them."""
 
     values: tuple[float, ...]

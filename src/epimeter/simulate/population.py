@@ -21,7 +21,7 @@ from epimeter.calling import Metric
 from epimeter.card_index import find
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.results import Result
-from epimeter.simulate.laws import Floats, Levels
+from epimeter.simulate.laws import DiscreteLaw, Floats
 from epimeter.special import brentq
 from epimeter.summaries import MeanOf
 from epimeter.summaries.sums import SumsOf
@@ -82,7 +82,7 @@ def calibration_error(truth: Truth, norm: float = 1.0) -> float:
 
 def crossings(truth: Truth) -> list[float]:
     """Where the calibration function crosses the diagonal: the size of the gap has a corner there."""
-    if isinstance(truth.law, Levels):
+    if isinstance(truth.law, DiscreteLaw):
         return []
     grid = truth.law.nodes()[0][::8]
     gap = truth.curve(grid) - grid
@@ -170,7 +170,7 @@ def _binned_error(truth: Truth, metric: Metric[Any], choices: dict[str, Any]) ->
     binning = choices.get("binning", choices.get("mode", "width"))
     if not isinstance(bins, int) or binning not in ("width", "mass"):
         return _on_the_population(truth, metric, choices)
-    if isinstance(truth.law, Levels) and binning == "mass":
+    if isinstance(truth.law, DiscreteLaw) and binning == "mass":
         raise UndefinedMetricError(
             f"{name} over bins of equal mass has no limit where few levels are said: ties are not cut"
         )

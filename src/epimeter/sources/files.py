@@ -22,11 +22,11 @@ from epimeter.readers.table import Table
 from epimeter.readers.wording import clean, shown
 from epimeter.sources import parquet
 from epimeter.sources.columns import FURTHER, ReadColumns
-from epimeter.sources.paths import Place
+from epimeter.sources.paths import SourceFile
 from epimeter.sources.route import Ask, Route
 
 
-def of_files(files: list[Place], name: str, ask: Ask) -> Route:
+def of_files(files: list[SourceFile], name: str, ask: Ask) -> Route:
     """The way to the rows of files; `name` stands for all of them."""
     by_folder = ask.by is not None and any(ask.by in place.folders for place in files)
     if by_folder and not all(ask.by in place.folders for place in files):
@@ -38,7 +38,7 @@ def of_files(files: list[Place], name: str, ask: Ask) -> Route:
     return _tables(files, shown_name, ask, by_folder)
 
 
-def _parquet(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
+def _parquet(files: list[SourceFile], name: str, ask: Ask, by_folder: bool) -> Route:
     opened, skipped, seen = [], [], {}
     for place in files:
         try:
@@ -70,7 +70,7 @@ def _parquet(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     return Route(parquet.jobs(opened, columns), columns, name, n_rows, tuple(skipped))
 
 
-def _tables(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
+def _tables(files: list[SourceFile], name: str, ask: Ask, by_folder: bool) -> Route:
     """Files that the readers read part by part: CSV, NDJSON, Arrow, npz, JSON."""
     if ask.by is not None and not by_folder and "groups" in ask.extra:
         raise InputError("by= and a metric that needs groups cannot share one pass over text files", field="by")
@@ -81,7 +81,7 @@ def _tables(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
     choice = replace(ask.columns, columns=columns)
     skipped: list[str] = []
 
-    def tables() -> Iterator[tuple[Place, Table]]:
+    def tables() -> Iterator[tuple[SourceFile, Table]]:
         first: Table | None = None
         for place in files:
             try:
@@ -109,7 +109,7 @@ def _tables(files: list[Place], name: str, ask: Ask, by_folder: bool) -> Route:
 
     def jobs() -> Iterator[Job]:
         first = order = 0
-        last: Place | None = None
+        last: SourceFile | None = None
         for place, table in chain([head], stream):
             slices: Any = None
             if ask.by is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from epimeter.errors import InputError, ReadError
 from epimeter.forecasts import Forecast, forecast
 from epimeter.readers.forecast_table import ForecastTable, forecast_batches, joined_forecasts, read_forecasts
-from epimeter.sources.paths import Place, places
+from epimeter.sources.paths import SourceFile, places
 
 
 def read_forecast_files(
@@ -44,7 +44,7 @@ def read_forecast_files(
     return replace(named, source=f"{first.source} and {len(parts) - 1} more")
 
 
-def forecast_pieces(
+def forecast_tables(
     sources: Sequence[str], *, columns: Mapping[str, str] | None = None, format: str | None = None
 ) -> Iterator[ForecastTable]:
     """The rows of all files as `read_forecast_files` has them, piece by piece."""
@@ -77,7 +77,7 @@ def validated(table: ForecastTable) -> Forecast:
         ) from None
 
 
-def _read(place: Place, columns: dict[str, str], format: str | None, by: Sequence[str]) -> ForecastTable:
+def _read(place: SourceFile, columns: dict[str, str], format: str | None, by: Sequence[str]) -> ForecastTable:
     """The rows of one file; what its folders say is a column of it."""
     inside = [name for name in by if name not in place.folders]
     if inside:

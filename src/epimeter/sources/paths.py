@@ -20,7 +20,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceFile:
     """A file, the name it goes by in messages, and what its folders say."""
 
     path: str
@@ -46,7 +46,7 @@ def several(source: str | os.PathLike[str]) -> bool:
     return path != "-" and (os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path)))
 
 
-def places(sources: Iterable[str | os.PathLike[str]]) -> list[Place]:
+def places(sources: Iterable[str | os.PathLike[str]]) -> list[SourceFile]:
     """The files of paths, patterns and folders, in order."""
     files = [place for source in sources for place in _places(os.fsdecode(source))]
     if len({place.path for place in files}) > 1:
@@ -56,7 +56,9 @@ def places(sources: Iterable[str | os.PathLike[str]]) -> list[Place]:
         values = [place.folders.get(key) for place in files]
         if all(value is None or _whole(value) for value in values):  # a folder year=2026 is a number, as Arrow reads it
             files = [
-                Place(p.path, p.name, {k: int(v) if k == key and v is not None else v for k, v in p.folders.items()})
+                SourceFile(
+                    p.path, p.name, {k: int(v) if k == key and v is not None else v for k, v in p.folders.items()}
+                )
                 for p in files
             ]
     return files
@@ -71,27 +73,29 @@ def _whole(value: str) -> bool:
     return value.isascii() and value.removeprefix("-").isdigit() and str(int(value)) == value
 
 
-def _places(path: str) -> list[Place]:
+def _places(path: str) -> list[SourceFile]:
     if "\0" in path:
         raise ReadError(f"no file can be called {shown(path)}; a name has no zero byte", field="source")
     if os.path.isdir(path):
         return _folder(path)
     if path == "-" or os.path.exists(path) or not glob.has_magic(path):
-        return [Place(path, _short(path), _folders(path))]
+        return [SourceFile(path, _short(path), _folders(path))]
     matches = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
     if not matches:
         raise ReadError(f"no file matches {shown(path)}", field="source")
-    return [Place(match, _short(match), _folders(match)) for match in matches]
+    return [SourceFile(match, _short(match), _folders(match)) for match in matches]
 
 
-def _folder(root: str) -> list[Place]:
+def _folder(root: str) -> list[SourceFile]:
     inside = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(files):
             path = os.path.join(folder, name)
             if not name.startswith((".", "_")) and suffix_of(name) in SUFFIXES:
-                inside.append(Place(path, clean(os.path.relpath(path, root)), _folders(os.path.relpath(path, root))))
+                inside.append(
+                    SourceFile(path, clean(os.path.relpath(path, root)), _folders(os.path.relpath(path, root)))
+                )
     if not inside:
         raise ReadError(
             f"{shown(root)} holds no file of a known format ({', '.join(sorted(SUFFIXES))})", field="source"
@@ -113,9 +117,9 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else clean(os.path.basename(path) or path)
 
 
-def _told_apart(files: list[Place]) -> list[Place]:
+def _told_apart(files: list[SourceFile]) -> list[SourceFile]:
     """Files of one name get their whole path in messages."""
     paths: dict[str, set[str]] = {}
     for place in files:
         paths.setdefault(place.name, set()).add(place.path)
-    return [Place(p.path, p.path if len(paths[p.name]) > 1 else p.name, p.folders) for p in files]
+    return [SourceFile(p.path, p.path if len(paths[p.name]) > 1 else p.name, p.folders) for p in files]

@@ -18,7 +18,7 @@ from epimeter.standards.judgement import Judgement
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.onto42001 import InformationRatio, OntoEvaluation
 from epimeter.standards.reading import Reading
-from epimeter.standards.requirement import Requirement
+from epimeter.standards.requirement import DataRequirement
 from epimeter.standards.unknowns import CategoryRecall
 
 SCHEMA = "epimeter-evaluation-1"
@@ -37,7 +37,7 @@ class StandardsEvaluation:
     methodology: Mapping[str, Any]
     check: DatasetCheck
     """The figures of the data against ERS 3.1."""
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[DataRequirement, ...]
     readings: tuple[Reading, ...]
     ers: ErsEvaluation | None
     onto: OntoEvaluation | None

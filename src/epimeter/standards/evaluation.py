@@ -37,7 +37,7 @@ from epimeter.standards.method import compared, method_reference, methodology, s
 from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import RecordFacts, Records
-from epimeter.standards.requirement import Requirement, lacking_sentences, requirements_of
+from epimeter.standards.requirement import DataRequirement, lacking_sentences, requirements_of
 from epimeter.standards.resampling import AssessmentPlan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
@@ -255,7 +255,7 @@ def _liability(
 
 
 def unclaimed_of(
-    plan: AssessmentPlan, requirements: Sequence[Requirement], chosen: Sequence[str], onto: OntoEvaluation | None
+    plan: AssessmentPlan, requirements: Sequence[DataRequirement], chosen: Sequence[str], onto: OntoEvaluation | None
 ) -> dict[str, str]:
     """Why a standard's level is not claimed whatever its numbers say, by standard.
 

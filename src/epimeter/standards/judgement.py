@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from epimeter.standards.bands import RISK, risk_index
 from epimeter.standards.ers import LEVEL_NAMES, ErsEvaluation, ers_level, ers_score
-from epimeter.standards.requirement import Requirement, lacking_sentences
+from epimeter.standards.requirement import DataRequirement, lacking_sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def rounded(value: float) -> float:
 
 def judged(
     ers: ErsEvaluation,
-    requirements: Iterable[Requirement],
+    requirements: Iterable[DataRequirement],
     *,
     unclaimed: str | None = None,
     recalibrated_by: str | None = None,

@@ -21,7 +21,7 @@ from epimeter.standards.judgement import Judgement, rounded
 from epimeter.standards.method import compared
 from epimeter.standards.onto42001 import LEVEL_NAMES, InformationRatio, OntoEvaluation
 from epimeter.standards.reading import Limit, Reading
-from epimeter.standards.requirement import Requirement, lacking_sentences
+from epimeter.standards.requirement import DataRequirement, lacking_sentences
 from epimeter.standards.unknowns import CategoryRecall
 
 
@@ -49,7 +49,7 @@ def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
         )
     codes = {name: code for code, name in NAMES.items()}
     metrics, verdicts, evidence = stored["metrics"], stored["verdicts"], stored["evidence"]
-    requirements = tuple(Requirement(**one) for one in stored["requirements"])
+    requirements = tuple(DataRequirement(**one) for one in stored["requirements"])
     ers = None if "ers" not in metrics else ErsEvaluation(**metrics["ers"])
     onto, found = metrics.get("onto"), verdicts.get("onto", {})
     measured = None
@@ -120,7 +120,7 @@ def _claim(stored: Mapping[str, Any]) -> Claim:
     )
 
 
-def _judgement(ers: ErsEvaluation, requirements: tuple[Requirement, ...], verdict: Mapping[str, Any]) -> Judgement:
+def _judgement(ers: ErsEvaluation, requirements: tuple[DataRequirement, ...], verdict: Mapping[str, Any]) -> Judgement:
     return Judgement(
         ece=rounded(ers.ece),
         u_recall=rounded(ers.u_recall),

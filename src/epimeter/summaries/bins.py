@@ -285,8 +285,8 @@ class MomentBins(Bins):
     def _totals(self, view: View) -> MomentTotals:
         assert isinstance(view, Binary)
         if view.weight is None and self.binning == "width":
-            looped: MomentTotals = summary_of(MomentBins(self.bins), view)
-            return looped
+            by_loop: MomentTotals = summary_of(MomentBins(self.bins), view)
+            return by_loop
         refuse_extreme(view.weight)
         base = super()._totals(view)
         index = bin_index(view.prob, view.weight, self.bins, self.binning)

@@ -104,9 +104,9 @@ class Layout:
 
 @lru_cache(maxsize=256)
 def _layout(recipes: tuple[Recipe, ...]) -> Layout:
-    looped = tuple((recipe, loop) for recipe in recipes if (loop := recipe.loop) is not None)
-    loops = [loop for _, loop in looped]
-    scores = [(recipe, loop) for recipe, loop in looped if loop.kind in ("scores", "powers")]
+    with_loop = tuple((recipe, loop) for recipe in recipes if (loop := recipe.loop) is not None)
+    loops = [loop for _, loop in with_loop]
+    scores = [(recipe, loop) for recipe, loop in with_loop if loop.kind in ("scores", "powers")]
     names = {name for _, loop in scores for name in loop.columns}
     tables: list[tuple[str, tuple[int, ...]]] = [("rows", (3,)), ("counts", (5,)), ("certain", (4,))]
     if names & {*PLAIN, *COUNTS}:
@@ -116,7 +116,7 @@ def _layout(recipes: tuple[Recipe, ...]) -> Layout:
     if any(loop.kind == "powers" for loop in loops):
         tables.append(("powers", (15, 4)))
     return Layout(
-        looped,
+        with_loop,
         tuple(recipe for recipe, _ in scores),
         any(loop.fine and "square" in loop.columns for _, loop in scores),
         tuple(tables),

@@ -49,7 +49,7 @@ def canonical_writer(doubles: Any) -> Callable[[Any], str]:
     `doubles` holds all their numbers that are not integers: whether these are written alike by Python and by RFC 8785
     decides which way is taken. They differ in numbers with an exponent, and in whole doubles.
     """
-    return _slowly if _odd(doubles) else _ENCODER.encode
+    return _slowly if _not_canonical(doubles) else _ENCODER.encode
 
 
 def canonical_text(value: Any) -> str:
@@ -57,13 +57,13 @@ def canonical_text(value: Any) -> str:
     return canonical_writer(value)(value)
 
 
-def _odd(value: Any) -> bool:
+def _not_canonical(value: Any) -> bool:
     if isinstance(value, float):
         text = repr(value)
         return "e" in text or "n" in text or text.endswith(".0")  # 1e-07, nan and inf, 1.0
     if isinstance(value, dict):
-        return any(map(_odd, value.values()))
-    return isinstance(value, list | tuple) and any(map(_odd, value))
+        return any(map(_not_canonical, value.values()))
+    return isinstance(value, list | tuple) and any(map(_not_canonical, value))
 
 
 def _slowly(value: Any) -> str:

@@ -12,7 +12,7 @@ from epimeter.trust import seen, standing
 from epimeter.trust.key_store import KeyStore
 from epimeter.trust.log import Log
 from epimeter.trust.names import name_of
-from epimeter.trust.note import refuse_odd_name
+from epimeter.trust.note import refuse_malformed_name
 from epimeter.trust.registry_rows import STATUS_LIFE, TABLES, list_entry
 from epimeter.trust.status_list import StatusList, sign_status_list
 from epimeter.trust.succession import key_entry, renew_root
@@ -29,7 +29,7 @@ def found_issuer(
 ) -> None:
     """Make an issuer in a folder; the log comes last and makes it one."""
     name_of(issuer, "issuer")
-    refuse_odd_name(origin)
+    refuse_malformed_name(origin)
     if (folder / "log.db").exists():
         raise LogError(f"{folder} holds an issuer already; its keys are changed with: epimeter keys rotate")
     # Half an issuer from an interrupted first try: its keys have signed nothing yet.

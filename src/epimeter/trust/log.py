@@ -38,7 +38,7 @@ from epimeter.trust.merkle import (
     inclusion_proof,
     leaf_hash,
 )
-from epimeter.trust.note import Note, NoteSignature, refuse_odd_name
+from epimeter.trust.note import Note, NoteSignature, refuse_malformed_name
 from epimeter.trust.tiles import ENTRY_LIMIT, WIDTH, Tile, entry_bundle, in_tree, refuse_long_entry
 from epimeter.trust.tlog_proof import TlogProof
 
@@ -103,7 +103,7 @@ class Log:
     @classmethod
     def create(cls, path: Path | str, origin: str, signer: Signer, at: datetime) -> Log:
         """A new log with a signed checkpoint of the empty tree."""
-        refuse_odd_name(origin)
+        refuse_malformed_name(origin)
         path = Path(path)
         if path.exists():
             raise LogError(f"{path.name} exists; a log is never created over another file")

@@ -139,7 +139,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
         raise _refused(
             f"inclusion proof of entry {index} has {len(proof)} hashes; a tree of {size} entries needs {needed}"
         )
-    _refuse_odd_hashes(proof, leaf, root)
+    _refuse_malformed_hashes(proof, leaf, root)
     found = leaf
     for level, sibling in enumerate(proof):
         left = level >= inner or index >> level & 1
@@ -152,7 +152,7 @@ def verify_consistency(old: int, new: int, proof: Sequence[bytes], old_root: byt
     """Raise unless the proof shows the old tree to be the beginning of the new one."""
     if not 0 <= old <= new:
         raise _refused(f"a tree of {old} entries cannot be the beginning of a tree of {new}")
-    _refuse_odd_hashes(proof, old_root, new_root)
+    _refuse_malformed_hashes(proof, old_root, new_root)
     if old == new or old == 0:
         if proof:
             raise _refused(f"consistency proof from {old} to {new} must be empty; it has {len(proof)} hashes")
@@ -204,7 +204,7 @@ def _joined(hashes: Sequence[bytes]) -> bytes:
     return found
 
 
-def _refuse_odd_hashes(proof: Sequence[bytes], *others: bytes) -> None:
+def _refuse_malformed_hashes(proof: Sequence[bytes], *others: bytes) -> None:
     if any(len(one) != 32 for one in (*proof, *others)):
         raise malformed("every hash of a proof must have 32 bytes")
 

@@ -40,7 +40,7 @@ class NoteKey:
     type: int = ED25519
 
     def __post_init__(self) -> None:
-        refuse_odd_name(self.name)
+        refuse_malformed_name(self.name)
         if self.type not in (ED25519, COSIGNATURE):
             raise VerificationError(
                 f"the signature type of a note key must be 1 (Ed25519) or 4 (cosignature); got {self.type}",
@@ -92,7 +92,7 @@ class NoteSignature:
             raise malformed(
                 f"a signature line must read: em dash, name, base64, each after one space; got {line[:60]!r}"
             )
-        refuse_odd_name(parts[1])
+        refuse_malformed_name(parts[1])
         data = from_base64(parts[2], "a signature line")
         if len(data) < 5:
             raise malformed(f"a signature line must hold a key id and a signature; got {len(data)} bytes")
@@ -174,7 +174,7 @@ def verify_note(note: Note, keys: Iterable[NoteKey]) -> tuple[NoteKey, ...]:
     return tuple(verified)
 
 
-def refuse_odd_name(name: str) -> None:
+def refuse_malformed_name(name: str) -> None:
     """Raise unless the name may stand in a note: not empty, no spaces, no plus, no control characters."""
     if not name or _ODD.search(name):
         raise malformed(f"a key name must have no spaces, no plus and at least one letter; got {name[:60]!r}")

@@ -102,7 +102,7 @@ def _difference(state: Any, sides: list[Facts]) -> Facts:
             for piece in evaluations.retained_rows(db, sides[1]["id"]):
                 both.add(piece)
         errand = CompareRows(first=first, names=(sides[0]["name"], sides[1]["name"]))
-        done = state.children.do(errand, MadeDocument, both.pieces(), seconds=state.settings.request_time)
+        done = state.children.do(errand, MadeDocument, both.chunks(), seconds=state.settings.request_time)
     facts: Facts = msgspec.json.decode(done.data)
     return facts | {"html": visible(facts["html"])}
 

@@ -39,7 +39,7 @@ def system(request: Request, system: System) -> Facts:
             "ORDER BY number DESC LIMIT ?",
             (system, MOST),
         ).fetchall()
-    attempts = [{"number": number, "log_index": index, **_said(entry)} for number, index, entry in found]
+    attempts = [{"number": number, "log_index": index, **_entry_facts(entry)} for number, index, entry in found]
     with state.store.reading() as db:
         rows = registry.behind(db, [one["id"] for one in attempts])
     if not rows and own is None:
@@ -61,7 +61,7 @@ def system(request: Request, system: System) -> Facts:
     }
 
 
-def _said(entry: bytes) -> Facts:
+def _entry_facts(entry: bytes) -> Facts:
     fields = read_entry(entry)
     return {
         "id": fields["id"],

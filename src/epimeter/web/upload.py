@@ -67,24 +67,24 @@ async def dropped(request: Request) -> Response:
             refuse_forged(request, token if isinstance(token, str) else "")
             if not isinstance(file, UploadFile) or not file.filename:
                 raise Problem("invalid", "a file must be chosen; none was", errors=[("/file", "none")])
-            id = await to_thread.run_sync(_kept, state, caller.organization, file)
+            id = await to_thread.run_sync(_stored_upload, state, caller.organization, file)
         finally:
             await fields.close()
     return go(f"/upload/{id}")
 
 
 async def _fields(request: Request, body: Body) -> Any:
-    async def pieces() -> AsyncIterator[bytes]:
+    async def chunks() -> AsyncIterator[bytes]:
         while piece := body.file.read(PIECE):
             yield piece
 
     try:
-        return await MultiPartParser(request.headers, pieces(), max_files=1, max_fields=5).parse()  # type: ignore[arg-type]
+        return await MultiPartParser(request.headers, chunks(), max_files=1, max_fields=5).parse()  # type: ignore[arg-type]
     except (MultiPartException, MultipartParseError, KeyError, ValueError):
         raise Problem("bad-request", "the form with the file cannot be read") from None
 
 
-def _kept(state: Any, organization: str, file: UploadFile) -> str:
+def _stored_upload(state: Any, organization: str, file: UploadFile) -> str:
     id, size = new_id("up_"), file.file.seek(0, 2)
     file.file.seek(0)
     if not size:
@@ -99,10 +99,10 @@ def _kept(state: Any, organization: str, file: UploadFile) -> str:
 
 def _waiting(request: Request, upload_id: str) -> Any:
     with request.app.state.store.reading() as db:
-        return _found(db, request, upload_id)
+        return _upload_row(db, request, upload_id)
 
 
-def _found(db: Connection, request: Request, upload_id: str) -> Any:
+def _upload_row(db: Connection, request: Request, upload_id: str) -> Any:
     row = uploads.find(db, request.state.caller.organization, upload_id)
     if row is None:
         raise Problem("not-found", "no file of yours waits under this id")
@@ -120,7 +120,7 @@ def _looked(request: Request, row: Any, said: Facts, kept: Body) -> Facts:
         at=now(),
     )
     with state.store.reading() as db:
-        _found(db, request, row["id"])  # it may have been evaluated meanwhile: then it holds nothing to look at
+        _upload_row(db, request, row["id"])  # it may have been evaluated meanwhile: then it holds nothing to look at
         parts = uploads.parts(db, row["id"])
         found = state.children.do(errand, MadeDocument, parts, seconds=state.settings.request_time, kept=kept.file)
     facts: Facts = msgspec.json.decode(found.data)
@@ -164,7 +164,7 @@ def columns(request: Request, upload_id: Id) -> Facts:
         return _facts(row, _looked(request, row, NOTHING, kept), NOTHING)
 
 
-def _said(fields: dict[str, Any]) -> Facts:
+def _form_facts(fields: dict[str, Any]) -> Facts:
     """What the form says: a role for each column, the kind, whose predictions they are."""
     columns: dict[str, str] = dict.fromkeys(BESIDE, "")  # what was found by its name and is not wanted is left out
     number = 0
@@ -202,7 +202,7 @@ async def evaluate(request: Request, fields: Fields, upload_id: Id) -> Response:
     """Look again with the columns corrected, or evaluate."""
     state, caller = request.app.state, request.state.caller
     row = await to_thread.run_sync(_waiting, request, upload_id)
-    said = _said(fields)
+    said = _form_facts(fields)
     rows = Body.on_disk(str(state.settings.folder))
     with closing(rows):
         async with state.measuring.of(caller.organization):

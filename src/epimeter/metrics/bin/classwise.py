@@ -231,12 +231,12 @@ def tace(
         Number of equal-mass bins of each class, cut after the threshold.
     """
     if isinstance(view, Binary):
-        return kept_error(view, threshold, bins)
+        return error_above_threshold(view, threshold, bins)
     problems = (Binary((view.true == k).astype(np.uint8), view.prob[:, k], view.weight) for k in range(view.n_classes))
-    return float(np.mean([kept_error(problem, threshold, bins) for problem in problems]))
+    return float(np.mean([error_above_threshold(problem, threshold, bins) for problem in problems]))
 
 
-def kept_error(view: Binary, threshold: float, bins: int) -> float:
+def error_above_threshold(view: Binary, threshold: float, bins: int) -> float:
     """The equal-mass error of the rows above the threshold; 0 when there are none."""
     kept = view.prob.astype(np.float64, copy=False) > threshold
     if view.weight is not None:

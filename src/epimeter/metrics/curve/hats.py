@@ -35,16 +35,16 @@ class Hats:
 
     def gathered(self, values: Floats) -> Floats:
         """Sum over the places of each hat times the values."""
-        rise = self._by_piece(values * self.part)
-        return np.asarray(np.append(self._by_piece(values) - rise, 0.0) + np.append(0.0, rise))
+        rise = self._by_segment(values * self.part)
+        return np.asarray(np.append(self._by_segment(values) - rise, 0.0) + np.append(0.0, rise))
 
     def gram(self, weight: Floats) -> tuple[Floats, Floats]:
         """Sums over the places of weighted products of hats: the diagonal, and the products of neighbours."""
         rise = weight * self.part
-        one, two, three = self._by_piece(weight), self._by_piece(rise), self._by_piece(rise * self.part)
+        one, two, three = self._by_segment(weight), self._by_segment(rise), self._by_segment(rise * self.part)
         return np.append(one - 2 * two + three, 0.0) + np.append(0.0, three), two - three
 
-    def _by_piece(self, values: Floats) -> Floats:
+    def _by_segment(self, values: Floats) -> Floats:
         sums = np.zeros(len(self.starts) - 1)
         some = np.flatnonzero(np.diff(self.starts))
         sums[some] = np.add.reduceat(values, self.starts[some])

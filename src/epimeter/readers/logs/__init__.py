@@ -22,9 +22,9 @@ from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.claims import contradictions
 from epimeter.readers.logs.epochs import Codes, agreement, codes, uneven
 from epimeter.readers.logs.formats import Format, recognised
-from epimeter.readers.logs.pieces import in_pieces
+from epimeter.readers.logs.log_ranges import in_ranges
 from epimeter.readers.logs.rows import LogRows
-from epimeter.readers.logs.sources import choose, without_unsaid
+from epimeter.readers.logs.sources import choose, stated_sources
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
 
@@ -110,7 +110,7 @@ def read_log(
     _refuse_idle(chosen, {format.name for _, format in files})
     rows, runs = LogRows(chosen), []
     for number, (file, format) in enumerate(files):
-        run = in_pieces(file, format, rows, number)
+        run = in_ranges(file, format, rows, number)
         if run is None:
             with opened(file) as stream:
                 run = Run(source=stream.source, format=format.name)
@@ -198,7 +198,7 @@ def _finished(rows: LogRows, runs: list[Run], options: LogOptions) -> Answers:
             asked = np.unique(asked, return_inverse=True)[1].ravel()
             sources["agreement"] = agreement(asked, table.column("answer"), finished, declined)
     unsaid = table.column("unsaid").fill_null(False).to_numpy() if "unsaid" in table.column_names else ~usable & usable
-    sources, dropped = without_unsaid(sources, unsaid)
+    sources, dropped = stated_sources(sources, unsaid)
     if not usable.any():
         raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
     taken = choose(sources, usable, floats(table, "length"), options, source)

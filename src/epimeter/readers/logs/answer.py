@@ -97,7 +97,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LogRange:
     """A part of a large log: some lines of it, or some entries of an archive's directory."""
 
     start: int
@@ -127,7 +127,7 @@ class Run:
     scorer: str | None = None
     filter: str | None = None
     claims: Claims | None = None
-    piece: Piece | None = None
+    part: LogRange | None = None
     """The part that is read, where several processes share a log."""
     notes: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

@@ -14,7 +14,7 @@ import msgspec
 
 from epimeter.errors import ReadError
 from epimeter.readers.files import Stream
-from epimeter.readers.logs.answer import Answer, Claims, LogOptions, Piece, Run
+from epimeter.readers.logs.answer import Answer, Claims, LogOptions, LogRange, Run
 from epimeter.readers.logs.archive import BUFFER, Archive
 from epimeter.readers.logs.document import parsed
 from epimeter.readers.logs.elements import JsonDocument, Range, elements
@@ -129,19 +129,19 @@ def _samples(stream: Stream, run: Run) -> Iterator[InspectSample]:
         return
     document = JsonDocument(stream, run.source)
     _about(document.enter("samples"), run)
-    begun = run.piece.before if run.piece else 0
+    begun = run.part.before if run.part else 0
     for place, text in enumerate(_elements(document, stream, run), begun + 1):
         yield _decoded(text, f"sample {place} of {run.source}")
 
 
 def _elements(document: JsonDocument, stream: Stream, run: Run) -> Iterator[bytes]:
-    if run.piece is None:
+    if run.part is None:
         yield from elements(document)
         return
     assert stream.path is not None
     with open(stream.path, "rb") as file:
-        part = Range(file, run.piece.start, run.piece.size)
-        yield from elements(JsonDocument(part, run.source, run.piece.start), whole=False)
+        part = Range(file, run.part.start, run.part.size)
+        yield from elements(JsonDocument(part, run.source, run.part.start), whole=False)
 
 
 def _decoded(text: bytes, where: str) -> InspectSample:
@@ -191,15 +191,15 @@ def header_entry(archive: Archive) -> int:
 
 def _archived(archive: Archive, run: Run) -> Iterator[InspectSample]:
     """The samples of an archive; the header is read first, wherever it stands."""
-    piece = run.piece or Piece(archive.start, archive.count, header_entry(archive))
-    (header,) = archive.members(piece.before, 1)
+    part = run.part or LogRange(archive.start, archive.count, header_entry(archive))
+    (header,) = archive.members(part.before, 1)
     about = parsed(archive.read(header), f"{header.name} of {run.source}")
     if not isinstance(about, dict):
         raise ReadError(f"the header of an inspect log must be an object; {run.source} has {shown(about)}")
     if header.name.encode() != HEADERS[0]:
         run.note("the run was not finished: the log has a journal and no header; its finished samples are read")
     _about(about, run)
-    for member in archive.members(piece.start, piece.size):
+    for member in archive.members(part.start, part.size):
         if not (member.name.startswith("samples/") and member.name.endswith(".json")):
             continue
         yield _decoded(archive.read(member), f"{member.name} of {run.source}")

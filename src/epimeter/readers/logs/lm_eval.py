@@ -51,7 +51,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
         run.model = _model(Path(stream.path), named["date"] if named else None)
     chosen, filters = options.scorer, dict[str, None]()
     known = options.filter
-    for line, record in lines(stream, run.piece.before if run.piece else 0):
+    for line, record in lines(stream, run.part.before if run.part else 0):
         name = str(record.get("filter", "none"))
         filters[name] = None
         if known is None:

@@ -100,7 +100,7 @@ def is_confidence(name: str) -> bool:
     return NUMBERS.search(name) is not None
 
 
-def without_unsaid(
+def stated_sources(
     sources: Mapping[str, Numbers], unsaid: NDArray[np.bool_]
 ) -> tuple[dict[str, Numbers], dict[str, int]]:
     """The sources without the hundreds that nobody said, and how many each had.

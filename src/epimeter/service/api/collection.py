@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from epimeter.errors import InputError
 from epimeter.monitor.document import page
-from epimeter.monitor.settings import Settings as Watching
+from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.settings import rate_of
 from epimeter.monitor.watch import look
 from epimeter.service.access import Known
@@ -158,7 +158,7 @@ def shown(request: Request, caller: Known, system_id: System) -> Response:
 )
 def watched(request: Request, caller: Known, system_id: System, raw: Raw) -> Response:
     wanted = read_as(WatchRequest, raw)
-    settings = Watching(
+    settings = MonitorSettings(
         tolerance=wanted.tolerance,
         false_alarms=rate_of(wanted.false_alarms),
         level=wanted.level,

@@ -204,7 +204,7 @@ def _done(state: Any, errand: ReadBody, body: Body, kept: Body) -> BodyRows:
         if found is not None:
             return found
     rows: BodyRows = state.children.do(
-        errand, BodyRows, body.pieces(), seconds=state.settings.request_time, kept=kept.file
+        errand, BodyRows, body.chunks(), seconds=state.settings.request_time, kept=kept.file
     )
     return rows
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A large log read by several processes, each a piece of it; the rows are those that one process reads, in the same order.
+"""A large log read by several processes, each a range of it; the rows are those that one process reads, in the same order.
 
-1. The log is cut into pieces: an archive between entries of its directory, a document between samples, JSON lines between lines.
-2. Each process reads one piece and sends its rows, a batch at a time, then what it learned of the run.
-3. The pieces count only where they agree on what a reader takes from the first answers (the scorer, the filter). Where they
+1. The log is cut into ranges: an archive between entries of its directory, a document between samples, JSON lines between lines.
+2. Each process reads one range and sends its rows, a batch at a time, then what it learned of the run.
+3. The ranges count only where they agree on what a reader takes from the first answers (the scorer, the filter). Where they
    do not, or where one finds a fault, the log is read again from its beginning by one process, whose word counts.
 
 The processes are started by name and not forked, since threads may run here, nor by `multiprocessing`, which would run the
@@ -29,7 +29,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from epimeter.core.threads import cores
 from epimeter.errors import EpimeterError
 from epimeter.readers.files import Stream, opened
-from epimeter.readers.logs.answer import Piece, Run
+from epimeter.readers.logs.answer import LogRange, Run
 from epimeter.readers.logs.elements import JsonDocument, Range, cuts
 from epimeter.readers.logs.rows import LogRows
 
@@ -45,7 +45,7 @@ CHUNK = 1 << 20
 
 @dataclass
 class _PieceRead:
-    """What one process made of its piece."""
+    """What one process made of its range."""
 
     tables: list[Any] = field(default_factory=list)
     run: Run | None = None
@@ -53,7 +53,7 @@ class _PieceRead:
     statements: Counter[str] = field(default_factory=Counter)
 
 
-def in_pieces(path: str, format: Format, rows: LogRows, number: int) -> Run | None:
+def in_ranges(path: str, format: Format, rows: LogRows, number: int) -> Run | None:
     """Read a log into rows by several processes; None where it is not worth it or they do not agree, and nothing was read."""
     processes = min(MOST, cores(), os.path.getsize(path) // A_PROCESS) if os.path.isfile(path) else 0
     if processes < 2 or not sys.executable or getattr(sys, "frozen", False):
@@ -68,7 +68,7 @@ def in_pieces(path: str, format: Format, rows: LogRows, number: int) -> Run | No
         return None
     if len(cut) < 2:
         return None
-    read = _all_read([(path, format, rows.options, number, piece) for piece in cut])
+    read = _all_read([(path, format, rows.options, number, part) for part in cut])
     runs = [part.run for part in read if part.run is not None]
     if len(runs) < len(cut) or len({(run.scorer, run.filter, run.model, run.task) for run in runs}) > 1:
         return None
@@ -79,12 +79,12 @@ def in_pieces(path: str, format: Format, rows: LogRows, number: int) -> Run | No
             for note in run.notes:
                 first.note(note)
             first.counts.update(run.counts)
-    first.piece = None
+    first.part = None
     return first
 
 
-def _cut(path: str, source: str, format: Format, count: int) -> list[Piece]:
-    """The pieces of a log; one where its format cannot be cut."""
+def _cut(path: str, source: str, format: Format, count: int) -> list[LogRange]:
+    """The ranges of a log; one where its format cannot be cut."""
     if format.name == "inspect":
         with open(path, "rb") as file:
             packed = file.read(2) == b"PK"
@@ -92,14 +92,14 @@ def _cut(path: str, source: str, format: Format, count: int) -> list[Piece]:
     return _cut_lines(path, count) if format.name == "lm_eval" else []
 
 
-def _cut_document(path: str, source: str, count: int) -> list[Piece]:
+def _cut_document(path: str, source: str, count: int) -> list[LogRange]:
     with open(path, "rb") as file:
         document = JsonDocument(file, source)
         document.enter("samples")
-        return [Piece(*cut) for cut in cuts(document, os.path.getsize(path), count)]
+        return [LogRange(*cut) for cut in cuts(document, os.path.getsize(path), count)]
 
 
-def _cut_archive(path: str, source: str, count: int) -> list[Piece]:
+def _cut_archive(path: str, source: str, count: int) -> list[LogRange]:
     from epimeter.readers.logs.archive import Archive
     from epimeter.readers.logs.inspect_ai import header_entry
 
@@ -109,11 +109,11 @@ def _cut_archive(path: str, source: str, count: int) -> list[Piece]:
         header = header_entry(archive)
         places = [place for i, (place, _, _) in enumerate(archive.entries()) if i in borders]
         sizes = [after - before for before, after in pairwise([0, *sorted(borders), archive.count])]
-        return [Piece(place, size, header) for place, size in zip([archive.start, *places], sizes, strict=True)]
+        return [LogRange(place, size, header) for place, size in zip([archive.start, *places], sizes, strict=True)]
 
 
-def _cut_lines(path: str, count: int) -> list[Piece]:
-    """Cut after lines, and count the lines before each piece."""
+def _cut_lines(path: str, count: int) -> list[LogRange]:
+    """Cut after lines, and count the lines before each range."""
     size = os.path.getsize(path)
     borders = [0]
     with open(path, "rb") as file:
@@ -122,11 +122,11 @@ def _cut_lines(path: str, count: int) -> list[Piece]:
             file.readline()
             borders.append(file.tell())
         borders.append(size)
-        pieces, before = [], 0
+        ranges, before = [], 0
         file.seek(0)
         for start, stop in pairwise(borders):
             if stop > start:
-                pieces.append(Piece(start, stop - start, before))
+                ranges.append(LogRange(start, stop - start, before))
             left = stop - start
             while left:
                 some = file.read(min(CHUNK, left))
@@ -134,11 +134,11 @@ def _cut_lines(path: str, count: int) -> list[Piece]:
                     return []
                 left -= len(some)
                 before += some.count(b"\n")
-    return pieces
+    return ranges
 
 
 def _all_read(errands: list[tuple[Any, ...]]) -> list[_PieceRead]:
-    """Every piece by its own process; when one fails the others are ended."""
+    """Every range by its own process; when one fails the others are ended."""
     environment = dict(os.environ)
     package = str(Path(__file__).resolve().parents[3])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH")]))
@@ -158,7 +158,7 @@ def _all_read(errands: list[tuple[Any, ...]]) -> list[_PieceRead]:
         for _ in errands:
             children.append(
                 subprocess.Popen(
-                    [sys.executable, "-P", "-c", f"import {__name__} as pieces; pieces.main()"],
+                    [sys.executable, "-P", "-c", f"import {__name__} as log_ranges; log_ranges.main()"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -211,11 +211,11 @@ def _messages(pipe: IO[bytes]) -> Iterator[bytes]:
         yield message
 
 
-def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """What a process does: read the errand, send the rows of its piece, and what it learned."""
+def _read_range(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """What a process does: read the errand, send the rows of its range, and what it learned."""
     import pyarrow as pa
 
-    path, format, options, number, piece = pickle.load(incoming)
+    path, format, options, number, part = pickle.load(incoming)
 
     def send(message: Any) -> None:
         outgoing.write(LENGTH.pack(len(message)))
@@ -232,14 +232,12 @@ def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
     rows = LogRows(options)
     with opened(path) as whole, open(path, "rb") as file:
-        run = Run(source=whole.source, format=format.name, piece=piece)
-        # A log of inspect-ai says first what was evaluated, wherever its piece begins.
-        part: Any = (
-            whole
-            if format.name == "inspect"
-            else Stream(whole.source, Range(file, piece.start, piece.size), path, path)
+        run = Run(source=whole.source, format=format.name, part=part)
+        # A log of inspect-ai says first what was evaluated, wherever its range begins.
+        stream: Any = (
+            whole if format.name == "inspect" else Stream(whole.source, Range(file, part.start, part.size), path, path)
         )
-        for answer in format.answers(part, run, options):
+        for answer in format.answers(stream, run, options):
             rows.add(answer, run, number)
             if rows.tables:
                 send_tables()
@@ -252,4 +250,4 @@ def _read_piece(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def main() -> None:
     """Serve one errand, from standard input to standard output; a fault is worded by the process that reads everything."""
     with contextlib.suppress(EpimeterError, BrokenPipeError, KeyboardInterrupt):
-        _read_piece(sys.stdin.buffer, sys.stdout.buffer)
+        _read_range(sys.stdin.buffer, sys.stdout.buffer)

@@ -10,22 +10,22 @@ import zipfile
 import pytest
 
 from epimeter.errors import ReadError
-from epimeter.readers.logs import pieces, read_log
+from epimeter.readers.logs import log_ranges, read_log
 
 
 @pytest.fixture
 def three(monkeypatch):
-    """Even a small log is worth three processes; how many pieces were read is counted."""
+    """Even a small log is worth three processes; how many ranges were read is counted."""
     read = []
-    monkeypatch.setattr(pieces, "A_PROCESS", 1000)
-    monkeypatch.setattr(pieces, "cores", lambda: 3)
-    follow = pieces._all_read
-    monkeypatch.setattr(pieces, "_all_read", lambda errands: read.append(found := follow(errands)) or found)
+    monkeypatch.setattr(log_ranges, "A_PROCESS", 1000)
+    monkeypatch.setattr(log_ranges, "cores", lambda: 3)
+    follow = log_ranges._all_read
+    monkeypatch.setattr(log_ranges, "_all_read", lambda errands: read.append(found := follow(errands)) or found)
     return read
 
 
 def alone(path, monkeypatch, **options):
-    monkeypatch.setattr(pieces, "MOST", 1)
+    monkeypatch.setattr(log_ranges, "MOST", 1)
     return read_log(path, **options)
 
 
