@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.core import NULL, ffi, lib, read, write
+from epimeter.core import NULL, accepted, ffi, lib, read, write
 from epimeter.core.row_loops import added
 from epimeter.core.threads import SHARE, shared
 
@@ -58,3 +58,16 @@ def class_bins(label: NDArray[Any], prob: NDArray[Any], bins: int) -> NDArray[np
         return totals
 
     return added(shared(of_part, len(prob), _share(prob)))
+
+
+def softmax_moments(score: NDArray[np.float64], cold: float) -> NDArray[np.float64]:
+    """Of every row, under softmax(cold * score): largest cold * score, sum of exp(cold * score - largest), mean score, variance."""
+    score = np.ascontiguousarray(score, np.float64)
+    columns = np.empty((4, len(score)))
+
+    def of_part(rows: slice) -> None:
+        part = score[rows]
+        accepted(lib.epi_softmax_moments(read(part), *part.shape, cold, *(write(column[rows]) for column in columns)))
+
+    shared(of_part, len(score), _share(score))
+    return columns

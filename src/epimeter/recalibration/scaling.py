@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card_index import metric
+from epimeter.core.class_loops import softmax_moments
 from epimeter.core.threads import SHARE, shared
 from epimeter.errors import InputError
 from epimeter.metrics.curve.levels import TOP_LABEL, clipped, filled, logistic, logit, points
 from epimeter.metrics.curve.logistic import Space, fitted_beta, fitted_line, log_likelihood
 from epimeter.results import Result
 from epimeter.summaries import Ordered, OrderedRows, Rows, fixed
+from epimeter.summaries.logarithm import log
 from epimeter.views import Binary, View
 
 Floats = NDArray[np.float64]
 
 LIMITS = 0.01, 100.0
 """Between these the temperature is sought."""
-BLOCK = 1 << 16
-"""Scores that are worked on at a time: they stay in the cache."""
 Derivatives = tuple[float, float, float]
 """Mean log loss and its first two derivatives."""
 
@@ -64,8 +64,7 @@ def temperature_scaling(rows: View, *, at: Any = None) -> TemperatureFit:
         probabilities beside a matrix. None: fit only.
     """
     binary = isinstance(rows, Binary)
-    score = logit(rows.prob) if binary else np.log(clipped(rows.prob))
-    score = np.stack([np.zeros(len(score)), score], axis=1) if binary else score
+    score = log_scores(rows)
     score -= score[np.arange(len(score)), rows.true.astype(np.intp)][:, None]  # against what came true
     before = derivatives(score, rows.weight, 1.0)
     cold, (nll, _, _) = best_inverse(score, rows.weight, before)
@@ -75,6 +74,16 @@ def temperature_scaling(rows: View, *, at: Any = None) -> TemperatureFit:
         nll_before=before[0],
         mapped=None if at is None else cooled(at, cold, 1 if binary else rows.n_classes),
     )
+
+
+def log_scores(rows: View) -> Floats:
+    """One score a class, in memory of its own."""
+    if isinstance(rows, Binary):
+        odds = logit(rows.prob)
+        return np.stack([np.zeros(len(odds)), odds], axis=1)
+    score = np.ascontiguousarray(clipped(rows.prob))
+    shared(lambda part: log(score[part], out=score[part]), len(score), max(1, SHARE // score.shape[1]))
+    return score
 
 
 def best_inverse(score: Floats, weight: Floats | None, start: Derivatives) -> tuple[float, Derivatives]:
@@ -122,27 +131,8 @@ def best_inverse(score: Floats, weight: Floats | None, start: Derivatives) -> tu
 
 def derivatives(score: Floats, weight: Floats | None, cold: float) -> Derivatives:
     """Mean log loss at 1/T = cold and its first two derivatives; exact sums, so that no order of rows matters."""
-    columns = np.empty((3, len(score)))
-    step = max(1, BLOCK // score.shape[1])
-
-    def of_part(rows: slice) -> None:
-        for at in range(rows.start, rows.stop, step):
-            block = slice(at, min(at + step, rows.stop))
-            part = score[block]
-            chance = cold * part
-            top = chance.max(axis=1)
-            chance -= top[:, None]
-            np.exp(chance, out=chance)
-            total = chance.sum(axis=1)
-            # The mean first: a square of differences loses no digits where all scores are large.
-            mean = np.einsum("ij,ij->i", chance, part) / total
-            away = part - mean[:, None]
-            away *= away
-            columns[0, block] = np.log(total) + top
-            columns[1, block] = mean
-            columns[2, block] = np.einsum("ij,ij->i", chance, away) / total
-
-    shared(of_part, len(score), max(1, SHARE // score.shape[1]))
+    top, total, mean, variance = softmax_moments(score, cold)
+    columns = log(total) + top, mean, variance
     if weight is None:
         return tuple(float(fixed.total(column).floats()) / len(score) for column in columns)  # type: ignore[return-value]
     mass = math.fsum(weight)

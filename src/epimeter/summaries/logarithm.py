@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from epimeter.core import accepted, lib, read, write
 
 
-def log(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The natural logarithm of numbers in [0, inf); -inf at 0."""
+def log(x: NDArray[np.float64], *, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The natural logarithm of numbers in [0, inf); -inf at 0. `out` is where it goes, contiguous like x; it may be x itself."""
     x = np.ascontiguousarray(x, np.float64).reshape(np.shape(x))
-    made = np.empty_like(x)
+    made = np.empty_like(x) if out is None else out
     accepted(lib.epi_logarithm(read(x.reshape(-1)), x.size, write(made.reshape(-1))))
     return made

@@ -6,32 +6,37 @@
 #include <string.h>
 
 #include "levels.h"
+#include "logs.h"
+
+/* Of any number in [0, inf). A subnormal one is scaled by 2^54, which the exponent takes back exactly. */
+static double log_of_any(double x) {
+    if (!(x > 0)) return -(double)INFINITY;
+    if (!(x < (double)INFINITY)) return (double)NAN;
+    const int subnormal = x < 0x1p-1022;
+    const double normal = subnormal ? x * 0x1p54 : x;
+    uint64_t bits;
+    memcpy(&bits, &normal, sizeof bits);
+    const int64_t exponent = (int64_t)((bits - ROOT_BITS + (UINT64_C(1024) << 52)) >> 52) - 1024;
+    bits -= (uint64_t)exponent << 52;
+    double mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    const double f = mantissa - 1.0, s = f / (2.0 + f), z = s * s, power = (double)(exponent - (subnormal ? 54 : 0));
+    return power * LN2_HIGH + (2.0 * s + (s * (z * SERIES(z)) + power * LN2_LOW));
+}
 
 int AT_LEVEL(epi_logarithm)(const double *x, int64_t n, double *out) {
     if (n < 0) return -1;
-    for (int64_t i = 0; i < n; i++) {
-        const double given = x[i];
-        const int subnormal = given < 0x1p-1022;
-        const double normal = subnormal ? given * 0x1p54 : given;
-        uint64_t bits;
-        memcpy(&bits, &normal, sizeof bits);
-        const int32_t exponent = (int32_t)(bits >> 52 & 2047) - 1022 - (subnormal ? 54 : 0);
-        bits = (bits & 0xFFFFFFFFFFFFFu) | (uint64_t)1022 << 52;
-        double mantissa;
-        memcpy(&mantissa, &bits, sizeof mantissa);
-        const int small = mantissa < 0.7071067811865476;
-        mantissa = small ? mantissa * 2.0 : mantissa;
-        const double power = (double)(exponent - small);
-        const double f = mantissa - 1.0, s = f / (2.0 + f), z = s * s;
-        double series = 0.14795632832766475;
-        series = series * z + 0.15314084877008638;
-        series = series * z + 0.18183562850431262;
-        series = series * z + 0.22222198605063118;
-        series = series * z + 0.2857142874202815;
-        series = series * z + 0.3999999999941664;
-        series = series * z + 0.6666666666666734;
-        const double result = power * 0.6931471803691238 + (2.0 * s + (s * (z * series) + power * 1.9082149292705877e-10));
-        out[i] = given > 0 ? (given < (double)INFINITY ? result : (double)NAN) : -(double)INFINITY;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const vec given = load(x + i);
+        const word plain = (word)(given >= 0x1p-1022) & (word)(given < (double)INFINITY);
+        if (total_of(plain & 1) == LANES) {
+            const vec made = log_of(given);
+            memcpy(out + i, &made, sizeof made);
+        } else {
+            for (int lane = 0; lane < LANES; lane++) out[i + lane] = log_of_any(given[lane]);
+        }
     }
+    for (; i < n; i++) out[i] = log_of_any(x[i]);
     return 0;
 }
