@@ -120,6 +120,9 @@ def measure(metric: Metric[Any], recipe: Recipe, finished: Any, n_rows: int, cho
     table = getattr(answer, "table", None)
     if math.isnan(value):
         return Measurement(value=None, undefined=f"{metric.name} has no value on these data", table=table, **facts)
+    if math.isnan(getattr(answer, "p_value", 0.0)):  # a statistic whose law is not known tests nothing
+        reason = f"{metric.name} needs a degree of freedom for its p-value, and these data leave none"
+        return Measurement(value=None, undefined=reason, table=table, **facts)
     return Measurement(value=value, table=table, **facts)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card_index import metric
-from epimeter.errors import UndefinedMetricError
 from epimeter.limits import AtLeast
 from epimeter.metrics.bin.expected import BIN_SYMBOLS
 from epimeter.results import Result
@@ -23,7 +22,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class ChiSquareTest(Result):
-    """A statistic with its upper tail."""
+    """A statistic with its upper tail; p_value is NaN when no degree of freedom is left."""
 
     statistic: float
     p_value: float
@@ -61,13 +60,8 @@ def hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 2) -> ChiSquareTes
 
     statistic, filled = _squares(bins.filled, bins.size, bins.gap, bins.confidence * bins.doubt)
     dof = filled - int(ddof)
-    if dof < 1:
-        raise UndefinedMetricError(
-            f"hl needs more than {int(ddof)} bins with rows, to leave a degree of freedom; got {filled}. Held-out rows? Use ddof=0"
-            if filled
-            else "hl needs at least one row; got none"
-        )
-    return ChiSquareTest(statistic=statistic, p_value=float(gammaincc(dof / 2, statistic / 2)), dof=dof)
+    p_value = float(gammaincc(dof / 2, statistic / 2)) if dof >= 1 else math.nan
+    return ChiSquareTest(statistic=statistic, p_value=p_value, dof=dof)
 
 
 def _squares(some: Flags, sizes: Floats, gaps: Floats, variances: Floats) -> tuple[float, int]:
@@ -123,12 +117,10 @@ def classwise_hl(bins: BinTotals, *, ddof: Annotated[int, AtLeast(0)] = 0) -> Cl
     made = [_squares(filled[k], bins.size[k], bins.gap[k], variance[k]) for k in range(len(bins.size))]
     p_values = np.array([gammaincc((n - ddof) / 2, value / 2) if n > ddof else math.nan for value, n in made])
     known = ~np.isnan(p_values)
-    if not known.any():
-        raise UndefinedMetricError(f"classwise_hl needs more than {int(ddof)} bins with rows in some class; got fewer")
-    worst = int(np.nanargmin(p_values))
+    worst = int(np.nanargmin(p_values)) if known.any() else 0
     return ClassTests(
         statistic=max(value for value, _ in made),
-        p_value=min(1.0, float(known.sum()) * float(p_values[worst])),
+        p_value=min(1.0, float(known.sum()) * float(p_values[worst])) if known.any() else math.nan,
         worst=worst,
         statistics=np.array([value for value, _ in made]),
         p_values=p_values,
