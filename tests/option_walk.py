@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sqlite3
+from collections import Counter
 from contextlib import closing
 
 import click
@@ -51,11 +53,22 @@ def text_of(path):
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         ]
         cells = [cell for name in tables for row in connection.execute(f"SELECT * FROM {name}") for cell in row]
-    return " ".join(cell.decode("latin-1") if isinstance(cell, bytes) else str(cell) for cell in cells)
+    return " ".join(_cell(cell) for cell in cells)
+
+
+def _cell(cell):
+    """Bytes that are no text, such as a digest, are one word: how many marks they happen to hold must not move the others."""
+    if not isinstance(cell, bytes):
+        return str(cell)
+    try:
+        text = cell.decode()
+    except UnicodeDecodeError:
+        return cell.hex()
+    return text if text.isprintable() else cell.hex()
 
 
 def said_by(folder, arguments):
-    """What a command prints and writes as words by place; None where it refuses. What it changed is put back."""
+    """How often each word stands in what a command prints and writes; None where it refuses. What it changed is put back."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     run = CliRunner().invoke(command_line, arguments)
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -74,12 +87,26 @@ def said_by(folder, arguments):
     if run.exit_code == 2:
         return None
     said |= {"printed": run.output, "code": str(run.exit_code)}
-    return {(name, place): word for name, text in said.items() for place, word in enumerate(_words(text))}
+    return Counter((name, word) for name, text in said.items() for word in _words(text))
 
 
 def _words(text):
-    """The words and marks of a text; what is no text is one word."""
-    return [text] if "\0" in text else re.findall(r"\w+|[^\w\s]", text)
+    """The words and marks of a text; what is no text is one word, a signature too; a document under a signature is read."""
+    if "\0" in text:
+        return [text]
+    words = re.findall(r"[\w+/=]+|[^\w\s]", re.sub(r"\d\d:\d\d:\d\d[.\d]*", "time", text))
+    return [inner for word in words for inner in _unfolded(word)]
+
+
+def _unfolded(word):
+    """The words of a text in base64, or the word itself."""
+    if len(word) < 24:
+        return [word]
+    try:
+        text = base64.b64decode(word, validate=True).decode()
+    except ValueError:
+        return [word]
+    return _words(text) if text.isprintable() else [word]
 
 
 def idle_options(folder, command, plain, value, same=(), again=True):
@@ -100,7 +127,7 @@ def idle_options(folder, command, plain, value, same=(), again=True):
     first = said_by(folder, typed)
     assert first is not None, f"refused: {' '.join(typed)}"
     second = said_by(folder, typed) if again else first
-    drawn = {place for place in {**first, **second} if first.get(place) != second.get(place)}
+    steady = first & second
     idle = []
     for option in options(command):
         name = max(option.opts, key=len)
@@ -108,8 +135,6 @@ def idle_options(folder, command, plain, value, same=(), again=True):
             continue
         given = [name] if option.is_flag else [name, value(option, name)]
         found = said_by(folder, [*typed, *given])
-        if found is not None and all(
-            found.get(place) == first.get(place) for place in {**found, **first} if place not in drawn
-        ):
+        if found is not None and steady <= found and found.total() == first.total():
             idle.append(" ".join(given))
     return idle

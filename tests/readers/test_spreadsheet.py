@@ -92,7 +92,10 @@ class Dataset:
 
     def __init__(self, table, features=None):
         self.table, self.features = table, features or {}
-        self.column_names = table.column_names
+
+    @property
+    def column_names(self):
+        return self.table.column_names
 
     def with_format(self, form):
         assert form == "arrow"
