@@ -67,7 +67,7 @@ def test_every_card_knows_its_cost():
 def test_a_child_is_ended_by_the_clock_and_the_next_errand_has_another(tmp_path):
     children = Children(str(tmp_path), 2 << 30)
     try:
-        columns = Columns(confidence=np.linspace(0, 1, 30_000), correct=np.ones(30_000, np.uint8))
+        columns = Columns(confidence=np.linspace(0, 1, 200_000), correct=np.ones(200_000, np.uint8))  # a minute of work
         with contextlib.closing(packed(columns, str(tmp_path))) as kept:
             rows = kept.whole()
         children.wait()
