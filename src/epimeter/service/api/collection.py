@@ -12,8 +12,7 @@ from fastapi.responses import Response
 
 from epimeter.errors import InputError
 from epimeter.monitor.document import page
-from epimeter.monitor.settings import MonitorSettings
-from epimeter.monitor.settings import rate_of
+from epimeter.monitor.settings import MonitorSettings, rate_of
 from epimeter.monitor.watch import look
 from epimeter.service.access import Known
 from epimeter.service.alarm_feed import atom
