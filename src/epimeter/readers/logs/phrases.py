@@ -11,7 +11,10 @@ NOUN = (
     r"置信度|自信度|信心|把握|確信度|确信度|信頼度|확신도|신뢰도"
 )
 CHANCE = r"probability|likelihood|chances?|wahrscheinlichkeit|probabilité|probabilidad"
-ADJECTIVE = r"confident|sure|certain|positive|convinced|likely|confiante?|sicher|segur[oa]|sicur[oa]|sûre?|zeker|pewien|pewna|уверена?"
+ADJECTIVE = (
+    r"confident|sure|certain|positive|convinced|likely|"
+    r"confiante?|sicher|segur[oa]|sicur[oa]|sûre?|zeker|pewien|pewna|уверена?"
+)
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
 PERCENT = r"(?:%|percent\b|per\s+cent\b|pct\b|prozent\b|percentage\s+points?\b)"
 RANGE = rf"{NUMBER}\s*{PERCENT}?\s*(?:-|~|to|and|bis|à|…|\.\.\.?)\s*{NUMBER}\s*{PERCENT}?"
