@@ -119,32 +119,42 @@ class Atoms:
 
         The halves of a number are multiplied as the one number they are, and columns that are 1 in every row once for all of them.
         """
-        table: list[NDArray[np.int16]] = []
-        home, ones = [], -1
-        for number, half in enumerate(self.columns):
+        home: list[tuple[int, int, int]] = []
+        cuts: list[tuple[int, int, int]] = []
+        """Number of a column, its first limb, and how many it has."""
+        used, ones, ends = 0, -1, np.empty(2, np.int64)
+        for number in range(len(self.columns)):
             if number - 1 in self.pairs:
                 continue  # with its upper half
-            paired = number in self.pairs
-            column = (half.astype(np.int64) << HALF) + self.columns[number + 1] if paired else half
-            most, least = int(column.max(initial=0)), int(column.min(initial=0))
+            accepted(lib.epi_number_ends(*self._number(number), self.n_rows, write(ends), 2))
+            least, most = ends.tolist()
             if most == least == 0:
                 continue  # nothing is ever added
-            if most == 1 and least == 0 and column.all():
+            if most == least == 1:
                 if ones < 0:
-                    ones = len(table)
-                    table.append(column.astype(np.int16))
+                    ones = used
+                    cuts.append((number, used, 1))
+                    used += 1
                 home.append((ones, number, 0))
                 continue
+            paired = number in self.pairs
             size = max(most, -least - 1).bit_length()
-            for shift in range(0, size + 1, LIMB):
-                highest = shift + LIMB > size
-                limb = column >> shift if highest else (column >> shift) & ((1 << LIMB) - 1)
+            count = size // LIMB + 1
+            for limb, shift in enumerate(range(0, LIMB * count, LIMB), used):
                 lower = paired and shift < HALF
-                home.append((len(table), number + lower, shift - HALF if paired and not lower else shift))
-                table.append(limb.astype(np.int16))
-                if highest:
-                    break
-        return np.array(table, np.int16).reshape(len(table), self.n_rows), home
+                home.append((limb, number + lower, shift - HALF if paired and not lower else shift))
+            cuts.append((number, used, count))
+            used += count
+        table = np.empty((used, self.n_rows), np.int16)
+        for number, first, count in cuts:
+            some = table[first : first + count]
+            accepted(lib.epi_number_limbs(*self._number(number), self.n_rows, LIMB, count, write(some), some.size))
+        return table, home
+
+    def _number(self, column: int) -> tuple[Any, Any, int]:
+        """A column of whole numbers as the core reads it: upper and lower halves, and the bits that the upper ones stand above."""
+        paired = column in self.pairs
+        return read(self.columns[column]), read(self.columns[column + 1]) if paired else NULL, HALF if paired else 0
 
 
 def side_by_side(atoms: Sequence[Atoms]) -> Atoms:
