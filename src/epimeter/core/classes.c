@@ -6,29 +6,58 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#define TOGETHER 8 /* rows whose sums and largest numbers are found side by side: one row's wait for each other */
+
 /* The bits of non-negative numbers order like the numbers; negative ones and NaN fall outside of [0, bits of 1]. */
-#define TOP(NAME, REAL, BITS, LARGEST)                                                                       \
-    static int NAME(const REAL *prob, int64_t n, int64_t classes, double tolerance, REAL *top, int64_t *guess) { \
-        int sound = 1;                                                                                       \
-        for (int64_t i = 0; i < n; i++, prob += classes) {                                                   \
-            double sum = 0.0;                                                                                \
-            BITS largest = -1;                                                                               \
-            int64_t first = 0;                                                                               \
-            int negative = 0;                                                                                \
-            for (int64_t k = 0; k < classes; k++) {                                                          \
-                const REAL p = prob[k] + (REAL)0; /* -0.0 becomes 0.0 */                                     \
-                BITS bits;                                                                                   \
-                memcpy(&bits, &p, sizeof bits);                                                              \
-                sum += (double)p;                                                                            \
-                negative |= bits < 0;                                                                        \
-                first = bits > largest ? k : first;                                                          \
-                largest = bits > largest ? bits : largest;                                                   \
-            }                                                                                                \
-            top[i] = prob[first];                                                                            \
-            guess[i] = first;                                                                                \
-            sound &= !negative && largest <= (LARGEST) && fabs(sum - 1.0) <= tolerance;                      \
-        }                                                                                                    \
-        return sound ? 0 : 1;                                                                                \
+#define TOP(NAME, REAL, BITS, LARGEST)                                                                            \
+    static int NAME##_few(const REAL *prob, int64_t n, int64_t classes, double tolerance, REAL *top, int64_t *guess) { \
+        int sound = 1;                                                                                            \
+        for (int64_t i = 0; i < n; i++, prob += classes) {                                                        \
+            double sum = 0.0;                                                                                     \
+            BITS largest = -1;                                                                                    \
+            int64_t first = 0;                                                                                    \
+            int negative = 0;                                                                                     \
+            for (int64_t k = 0; k < classes; k++) {                                                               \
+                const REAL p = prob[k] + (REAL)0; /* -0.0 becomes 0.0 */                                          \
+                BITS bits;                                                                                        \
+                memcpy(&bits, &p, sizeof bits);                                                                   \
+                sum += (double)p;                                                                                 \
+                negative |= bits < 0;                                                                             \
+                first = bits > largest ? k : first;                                                               \
+                largest = bits > largest ? bits : largest;                                                        \
+            }                                                                                                     \
+            top[i] = prob[first];                                                                                 \
+            guess[i] = first;                                                                                     \
+            sound &= !negative && largest <= (LARGEST) && fabs(sum - 1.0) <= tolerance;                           \
+        }                                                                                                         \
+        return sound ? 0 : 1;                                                                                     \
+    }                                                                                                             \
+    static int NAME(const REAL *prob, int64_t n, int64_t classes, double tolerance, REAL *top, int64_t *guess) {  \
+        const int64_t whole = classes <= INT32_MAX ? n / TOGETHER * TOGETHER : 0;                                 \
+        int unsound = 0;                                                                                          \
+        for (int64_t i = 0; i < whole; i += TOGETHER) {                                                           \
+            const REAL *rows = prob + i * classes;                                                                \
+            double sum[TOGETHER] = {0};                                                                           \
+            BITS largest[TOGETHER], first[TOGETHER] = {0}, negative[TOGETHER] = {0};                              \
+            for (int r = 0; r < TOGETHER; r++) largest[r] = -1;                                                   \
+            for (int64_t k = 0; k < classes; k++) {                                                               \
+                for (int r = 0; r < TOGETHER; r++) {                                                              \
+                    const REAL p = rows[r * classes + k] + (REAL)0;                                               \
+                    BITS bits;                                                                                    \
+                    memcpy(&bits, &p, sizeof bits);                                                               \
+                    sum[r] += (double)p;                                                                          \
+                    negative[r] |= bits;                                                                          \
+                    first[r] = bits > largest[r] ? (BITS)k : first[r];                                            \
+                    largest[r] = bits > largest[r] ? bits : largest[r];                                           \
+                }                                                                                                 \
+            }                                                                                                     \
+            for (int r = 0; r < TOGETHER; r++) {                                                                  \
+                top[i + r] = rows[r * classes + first[r]];                                                        \
+                guess[i + r] = first[r];                                                                          \
+                unsound |= negative[r] < 0 || largest[r] > (LARGEST) || !(fabs(sum[r] - 1.0) <= tolerance);       \
+            }                                                                                                     \
+        }                                                                                                         \
+        return unsound | NAME##_few(prob + whole * classes, n - whole, classes, tolerance, top + whole, guess + whole); \
     }
 TOP(top_of_doubles, double, int64_t, INT64_C(0x3ff0000000000000))
 TOP(top_of_singles, float, int32_t, INT32_C(0x3f800000))
