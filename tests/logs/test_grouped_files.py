@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from epimeter.cli import grouped, streaming
 from epimeter.cli import epimeter as command_line
+from epimeter.cli import grouped, streaming
 
 
 @pytest.fixture

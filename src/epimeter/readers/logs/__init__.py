@@ -20,7 +20,7 @@ from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Surer, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
 from epimeter.readers.logs.claims import contradictions
-from epimeter.readers.logs.epochs import Codes, agreement, codes, uneven
+from epimeter.readers.logs.epochs import Codes, agreement, codes, distinct, uneven
 from epimeter.readers.logs.formats import Format, recognised
 from epimeter.readers.logs.log_ranges import in_ranges
 from epimeter.readers.logs.rows import LogRows
@@ -64,8 +64,19 @@ def log_table(source: Any, columns: Any) -> Table:
     refuse_table_options(columns)
     answers = read_log(source, options=getattr(columns, "log", None))
     if getattr(columns, "kind", None) == "classes":
-        return answers.matrix()
-    return answers.table(getattr(columns, "columns", columns))
+        made = answers.matrix()
+    else:
+        made = answers.table(getattr(columns, "columns", columns))
+    del answers
+    _give_back()
+    return made
+
+
+def _give_back() -> None:
+    """Return the memory of rows that are gone, before a report takes its own: Arrow would keep it for the next table."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def refuse_table_options(columns: Any) -> None:
@@ -170,6 +181,7 @@ def _finished(rows: LogRows, runs: list[Run], options: LogOptions) -> Answers:
     import pyarrow.compute as pc
 
     table = rows.table()
+    rows.tables = []
     source = runs[0].source if len(runs) == 1 else f"{len(runs)} logs"
     table = _told_apart(table, runs, source)
     correct = floats(table, "correct")
@@ -263,7 +275,7 @@ def _told_apart(table: Any, runs: list[Run], source: str) -> Any:
     if twice:
         names = [run.source for run, name in zip(runs, known, strict=True) if name == twice[0]]
         raise ReadError(f"a run must be given once; {listed(names, 'and')} hold the same one", field="source")
-    once = pc.count_distinct(table.column("id")).as_py() == table.num_rows
+    once = distinct(table.column("id"))
     if len(runs) == 1 and not once:
         counts = Counter(table.column("id").to_pylist())
         name, count = counts.most_common(1)[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.logs.answer import Surer
+from epimeter.readers.logs.epochs import distinct
 from epimeter.readers.logs.unbounded import RECALIBRATION, ranks
 from epimeter.readers.table import Table
 from epimeter.readers.wording import listed, shown
@@ -201,9 +202,9 @@ def flags(table: Any, name: str) -> Any:
 def _repeated(rows: Any, kept: Any) -> Any:
     """The questions, where one has several answers; None where each has one, and every answer is evidence of its own."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    once = pc.count_distinct(rows.column("question").take(pa.array(kept))).as_py() == len(kept)
+    column = rows.column("question")
+    once = distinct(column if len(kept) == len(column) else column.take(pa.array(kept)))
     return None if once else words(rows, "question", kept)
 
 
