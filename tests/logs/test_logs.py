@@ -585,3 +585,24 @@ def test_answers_judged_as_in_humanitys_last_exam_are_read(tmp_path):
     }
     rows = rows_of(written(tmp_path, "judged.json", document), confidence="score:confidence")
     assert (rows["q1"]["confidence"], rows["q2"]["confidence"], rows["q3"]["correct"]) == (0.9, None, 0)
+
+
+def test_several_models_in_one_folder_are_said(tmp_path):
+    for model in ("one", "two"):
+        text = (DATA / "inspect_verbal_conf_choice.json").read_text("utf-8")
+        log = json.loads(text)
+        log["eval"] |= {"model": f"mockllm/{model}", "eval_id": model, "run_id": model}
+        (tmp_path / f"{model}.json").write_text(json.dumps(log))
+    said = " ".join(read_log(tmp_path).notes)
+    assert "answers of 2 models are read together: mockllm/one and mockllm/two" in said
+    assert "are read together" not in " ".join(read_log(tmp_path / "one.json").notes)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [{"score": 0.7, "score:std": 0.4}, {"score": 0.7, "metrics": {}, "htmls": [], "convos": [], "metadata": None}],
+)
+def test_results_of_simple_evals_are_refused_with_what_to_do(tmp_path, results):
+    (tmp_path / "mmlu_gpt-4o.json").write_text(json.dumps(results))
+    with pytest.raises(ReadError, match=r"simple-evals say no answer's grade; write a line an answer"):
+        read_log(tmp_path / "mmlu_gpt-4o.json")

@@ -327,6 +327,12 @@ def _notes(
             f"{total:,} answers to {questions:,} questions: answers to one question are not independent, and "
             f"intervals count questions"
         )
+    models = [name for name in pc.unique(table.column("model")).to_pylist() if name is not None]
+    if len(models) > 1:
+        notes.append(
+            f"answers of {len(models):,} models are read together: {listed(models, 'and')}. Part them with --by model, or compare "
+            "their logs with epimeter compare"
+        )
     places, epoch = (table.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in ("run", "epoch"))
     notes += uneven(places, asked, epoch)
     reasons = _reasons(table)

@@ -118,6 +118,10 @@ FORMATS = (
 ARCHIVE = FORMATS[0]
 LIGHTEVAL = Format("lighteval", "lighteval details", "lighteval", ())
 
+SIMPLE_EVALS = (
+    "the results of simple-evals say no answer's grade; write a line an answer with its confidence and correct (the score of "
+    "each SingleEvalResult), or run the task with inspect-ai"
+)
 SUMMARIES = (
     (
         _keys("name/name", "count", "sum"),
@@ -131,6 +135,8 @@ SUMMARIES = (
         _keys("results", "config_general"),
         "the results of lighteval hold no answers; give details_….parquet (--save-details)",
     ),
+    (_keys("score", "metrics", "htmls", "convos"), SIMPLE_EVALS),
+    (_keys("score", "score:std"), SIMPLE_EVALS),
     (
         _keys("schema_version", "evaluation_results"),
         "an aggregate of every_eval_ever holds no answers; give its …_samples.jsonl",
