@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from epimeter.card_index import catalogue
+from epimeter.card_index import catalogue, find
 from epimeter.errors import InputError
 from epimeter.metrics import brier_score, classwise_ece, ece, nll
 from epimeter.sklearn import scorer as scorer_of
@@ -74,6 +74,23 @@ def test_every_metric_of_targets_and_probabilities_is_a_scorer():
         assert entered.card.direction != "lower" or score <= 0 or entered.card.range[0] != 0.0, name
     search = GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, scoring=scorer_of("corp"), cv=2, n_jobs=2)
     assert search.fit(X, WORDS).best_score_ < 0
+
+
+def test_metrics_of_features_read_the_input_and_metrics_of_groups_are_given_them():
+    model = LogisticRegression().fit(X, WORDS)
+    for name in ("vece", "piece", "klce", "mvce"):
+        assert isinstance(scorer_of(name)(model, X, WORDS), float)
+    groups = np.arange(len(Y)) % 3
+    prob = model.predict_proba(X)[:, 1]
+    assert scorer_of("pce")(model, X, WORDS, groups=groups) == -float(find("pce")(Y, prob, groups=groups))
+    with pytest.raises(InputError, match="groups"):
+        scorer_of("pce")(model, X, WORDS)
+
+
+@pytest.mark.parametrize("name", ["crps", "picp", "pit_test", "d_ece", "bootstrap_interval"])
+def test_a_metric_of_other_forecasts_is_refused_before_any_model_is_fitted(name):
+    with pytest.raises(InputError, match="takes other columns"):
+        scorer_of(name)
 
 
 def test_what_is_no_scorer_is_refused():

@@ -32,6 +32,8 @@ class Wording:
         What each stated number is called, in one word.
     said, seen
         Axis labels: what was stated, what then came.
+    too_sure
+        What is so where the outcomes are further off than the stated numbers allow.
     too_much, too_little
         What a system does that states more, or less, than comes true; `{}` holds the points.
     as_answers
@@ -42,6 +44,7 @@ class Wording:
     noun: str
     said: str
     seen: str
+    too_sure: str
     too_much: str
     too_little: str
     as_answers: str
@@ -53,6 +56,7 @@ WORDING: dict[Kind, Wording] = {
         "probability",
         "probability stated for outcome 1",
         "outcome 1 came true",
+        "its probabilities are surer than the outcomes bear out",
         "says {} points too much for outcome 1",
         "says {} points too little for outcome 1",
         f"probabilities of outcome 1 are read as answers by their top label: {TOP_LABEL}",
@@ -62,6 +66,7 @@ WORDING: dict[Kind, Wording] = {
         "confidence",
         "confidence stated in the answer",
         "the answer was right",
+        "it is over-confident",
         "is over-confident by {} points",
         "is under-confident by {} points",
         "",
@@ -71,6 +76,7 @@ WORDING: dict[Kind, Wording] = {
         "confidence",
         "confidence stated in the top label",
         "the top label was right",
+        "it is over-confident",
         "is over-confident by {} points in its top label",
         "is under-confident by {} points in its top label",
         "class probabilities are read as answers by their top label: the class of largest probability, the first on ties, "

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -210,7 +211,7 @@ class Result(Held):
 
 def cell_text(value: Any) -> str:
     """A value for a table: six digits, a dash where it is not there."""
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -221,6 +222,13 @@ MANY = 64
 
 def _all_finite(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "biu" or (values.dtype.kind == "f" and bool(np.isfinite(values).all()))
+
+
+def stated(value: Any) -> Any:
+    """A value for JSON, which has no infinity: the word in its place, so that it is never mistaken for nothing."""
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return plain(value)
 
 
 def plain(value: Any) -> Any:

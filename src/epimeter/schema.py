@@ -132,7 +132,19 @@ def not_when(metric: Metric[Any]) -> str:
         faults.append("there are hundreds of thousands of rows: it compares all pairs")
     if metric.reads is not None and not card.weighted:
         faults.append("rows have weights")
-    return ", or ".join(faults or ["its pitfalls apply"])
+    return ", or ".join(faults or [_last_fault(metric)])
+
+
+def _last_fault(metric: Metric[Any]) -> str:
+    """What misleads where neither order, weights, cost nor propriety do."""
+    card = metric.card
+    if card.family == "test":
+        return "the rows, or what is tested, were chosen by looking at the same values"
+    if card.family == "recalibration":
+        return "the map would be judged on the rows it was fitted on"
+    if card.direction == "signed":
+        return "errors to both sides can cancel: at its ideal the model may still be off everywhere"
+    return "a verdict is wanted: it is no error by itself"
 
 
 def streams(metric: Metric[Any]) -> str:

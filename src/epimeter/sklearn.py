@@ -24,7 +24,7 @@ class Scorer:
     metric: str
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, estimator: Any, x: Any, y_true: Any, sample_weight: Any = None) -> float:
+    def __call__(self, estimator: Any, x: Any, y_true: Any, sample_weight: Any = None, groups: Any = None) -> float:
         metric = find(self.metric)
         prob = np.asarray(estimator.predict_proba(x))
         classes = getattr(estimator, "classes_", None)
@@ -33,8 +33,9 @@ class Scorer:
                 f"an estimator must have one probability a class; {type(estimator).__name__} gave shape {prob.shape}"
             )
         true = _numbered(y_true, np.asarray(classes))
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        answer = metric(true, prob[:, 1] if len(classes) == 2 else prob, **self.parameters, **weight)
+        beside = {"sample_weight": sample_weight, "groups": groups, "features": _features(self.metric, x)}
+        given = {name: column for name, column in beside.items() if column is not None} | self.parameters
+        answer = metric(true, prob[:, 1] if len(classes) == 2 else prob, **given)
         value = answer.headline if isinstance(answer, Result) else float(answer)
         if metric.card.direction == "higher":
             return value
@@ -53,16 +54,23 @@ def scorer(metric: str, **parameters: Any) -> Scorer:
     parameters
         Of the metric: ``bins=15``.
 
+    A metric of features is given the estimator's input; one of groups takes them as ``groups=`` when the scorer is called.
+
     Examples
     --------
     >>> scorer("ece", bins=15)
     Scorer(metric='ece', parameters={'bins': 15})
     """
     chosen = find(metric)
-    if chosen.reads is None:
+    if chosen.reads is None or not chosen.of_probabilities:
         raise InputError(f"{chosen.name} takes other columns than targets and probabilities; no estimator gives them")
     chosen.settle(parameters)
     return Scorer(chosen.name, dict(parameters))
+
+
+def _features(name: str, x: Any) -> Any:
+    """The estimator's input, where the metric asks how near rows lie to each other."""
+    return np.asarray(x) if "features" in find(name).card.needs or name == "mvce" else None
 
 
 def _numbered(y_true: Any, classes: Any) -> Any:

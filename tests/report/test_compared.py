@@ -86,3 +86,49 @@ def test_ids_that_do_not_match_are_told(tmp_path):
     assert "30 ids are in all files and others are not" in json.loads(typed(*files[:2], "--json"))["pairing"]
     assert "ids of " in typed(files[0], files[2], "--json") and "repeat" in typed(files[0], files[2], "--json")
     assert "must hold the same rows, by ids or by outcomes row by row; ids of" in typed(*files)
+
+
+IMPOSSIBLE = "y_true,y_prob\n" + "\n".join(
+    f"{int(k % 3 == 0)},{0.0 if k in (3, 6) else 0.2 + 0.5 * (k % 3 == 0)}" for k in range(90)
+)
+
+
+@pytest.fixture
+def impossible(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zero.csv").write_text(IMPOSSIBLE)
+    (tmp_path / "plain.csv").write_text(IMPOSSIBLE.replace(",0.0", ",0.1"))
+
+
+@pytest.mark.filterwarnings("error")
+def test_by_an_infinite_score_nothing_is_tested_and_the_rows_are_named(impossible):
+    run = CliRunner().invoke(
+        epimeter, ["compare", "zero.csv", "plain.csv", "-m", "nll,brier_score", "--draws", "50", "--json"]
+    )
+    found = json.loads(run.output)
+    by_name = {line["metric"]: line for line in found["differences"]}
+    assert by_name["nll"]["value_first"] == by_name["nll"]["value"] == "inf" and by_name["nll"]["p_value"] is None
+    assert by_name["brier_score"]["adjusted"] == by_name["brier_score"]["p_value"]  # the other is no test
+    assert found["cautions"] == ["zero: nll: infinite, since 2 rows said 0 for what came true (line 5, line 8)"]
+    assert found["states"] == "events: each row states the probability of outcome 1"
+    twice = CliRunner().invoke(epimeter, ["compare", "zero.csv", "zero.csv", "-m", "nll", "--draws", "50"]).output
+    assert "nan" not in twice and "by an infinite score" in " ".join(twice.split())
+
+
+def test_tests_and_comparisons_say_what_is_odd_in_words_of_the_kind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    prob = rng.random(400)
+    true = (rng.random(400) < prob).astype(object)
+    true[:5] = ""
+    (tmp_path / "a.csv").write_text(
+        "\n".join(["y_true,y_prob", *(f"{y},{1 - p}" for y, p in zip(true, prob, strict=True))])
+    )
+    for line in ("test a.csv --draws 50", "compare a.csv a.csv --draws 50"):
+        said = " ".join(CliRunner().invoke(epimeter, line.split()).output.split())
+        assert "events: each row states the probability of outcome 1" in said and "kind event" not in said
+        assert "5 of 400 rows have no label and were left out." in said
+        assert "1 - p passed?" in said
+        assert "over-confiden" not in said
+    said = " ".join(CliRunner().invoke(epimeter, ["test", "a.csv", "--draws", "50"]).output.split())
+    assert "its probabilities are surer than the outcomes bear out is established" in said

@@ -111,3 +111,14 @@ def test_every_line_of_odd_rows_has_an_interval_of_some_length_or_two_words_and_
         for line in tests.measurements:
             assert line.value is None or line.fields.get("dof", 1) >= 0, line
             assert line.value is not None or "needs" in line.undefined, line
+
+
+@pytest.mark.filterwarnings("error")
+def test_classes_that_are_stated_as_0_and_never_come_true_leave_the_interval_whole():
+    """A softmax that underflows: bins that said 0 alone and were right have no spread, and nothing is divided by it."""
+    rng = np.random.default_rng(3)
+    top = rng.uniform(0.6, 1.0, 300)
+    said = np.zeros((300, 5))
+    said[:, 0], said[:, 1] = top, 1 - top
+    line = evaluate(np.where(rng.random(300) < top, 0, 1), said)["classwise_ece"]
+    assert line.interval is not None and line.interval.low <= line.value <= line.interval.high + 0.02

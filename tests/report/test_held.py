@@ -241,3 +241,21 @@ def test_reports_by_slice_can_be_held(tmp_path):
     assert run("evaluate", file, "--by", "day", "-o", tmp_path / "s.html") == 0
     assert "<td>b</td>" in (tmp_path / "s.html").read_text()
     assert run("evaluate", file, "--by", "day", "-o", tmp_path / "s.png") == 0
+
+
+def test_tests_and_comparisons_are_found_by_name_and_draw_themselves(tmp_path):
+    rng = np.random.default_rng(0)
+    said = rng.random(400)
+    true = (rng.random(400) < said).astype(int)
+    tests = inference.calibration_tests(true, said, metrics=["ece", "spiegelhalter_z"], draws=20)
+    assert "ece" in tests and tests["Expected calibration error"] is tests[0] and tests[0] in tests
+    assert tests.keys() == ("ece", "spiegelhalter_z") and dict(tests)["ece"] is tests[0] and len(tests) == 2
+    assert tests.get("mce") is None and "mce" not in tests and tests.items()[1][0] == "spiegelhalter_z"
+    with pytest.raises(KeyError):
+        tests["mce"]
+    for suffix in ("png", "svg"):
+        assert tests.save(tmp_path / f"tests.{suffix}").stat().st_size > 3_000
+    two = inference.compare(true, {"a": said, "b": said**2}, metrics=["ece"], draws=20)
+    assert two.keys() == ("ece",) and two["ECE"] is two[0]
+    three = inference.compare(true, {"a": said, "b": said**2, "c": said**3}, metrics=["ece"], draws=20)
+    assert three["b", "c", "ece"].second == "c" and ("a", "c", "ece") in three and "ece" not in three

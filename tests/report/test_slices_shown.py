@@ -18,14 +18,54 @@ def frame(n_slices=3, n_rows=900):
     return pandas.DataFrame({"y_true": true, "y_prob": prob, "city": [f"city {k % n_slices}" for k in range(n_rows)]})
 
 
+def head(reports):
+    return next(line for line in str(reports).splitlines() if line.startswith("slice")).split()
+
+
+def off(slices, points, **columns):
+    """A frame in which some of five cities are off by so many points."""
+    rng = np.random.Generator(np.random.PCG64(1))
+    prob, place = rng.uniform(0.2, 0.8, 5_000), np.arange(5_000) % 5
+    true = (rng.random(5_000) < prob - np.isin(place, slices) * points / 100).astype(float)
+    return pandas.DataFrame({"prob": prob, "y": true, "city": [f"city {k}" for k in place], **columns})
+
+
+@pytest.mark.parametrize("form", ["__str__", "to_html", "to_markdown", "to_latex"])
+def test_first_lines_say_what_is_stated_and_in_which_slices_calibration_is_refuted(form):
+    page = getattr(scan(off([3], 15), by="city"), form)()
+    if form != "to_latex":  # tables alone
+        assert "events: each row states the probability of outcome 1" in page and "5 slices by city" in page
+        assert "refuted in 1 of 5 slices" in page and "by Holm): city 3." in page
+        assert re.search(
+            r"Furthest off on average is city 3: it says 1[0-9]\.[0-9] points too much for outcome 1", page
+        )
+    assert page.count("not refuted (p") == 4
+    if form == "__str__":
+        assert page.index("refuted in 1 of 5") < page.index("brier_score")
+
+
+def test_slices_that_chance_explains_are_not_refuted_and_say_how_the_rows_were_read():
+    rows = off([], 0)
+    rows.loc[:9, "y"] = np.nan
+    text = str(scan(rows, by="city"))
+    assert "Calibration is refuted in none of 5 slices" in text and "Furthest" not in text
+    assert "10 rows have no label and were left out." in text
+
+
+def test_what_is_odd_in_a_slice_is_said_with_its_name_once():
+    rows = off([], 0)
+    rows["prob"] = np.where(rows["city"] == "city 2", 1 - rows["prob"], rows["prob"])
+    (caution,) = [line for line in str(scan(rows, by="city")).splitlines() if line.startswith("!")]
+    assert caution.startswith("! city 2: ") and "1 - p passed?" in caution
+
+
 def test_a_slice_shows_its_intervals_and_the_error_without_bias():
     reports = scan(frame(), by="city")
     ends = reports["city 1"]["ece"].interval
     line = next(line for line in str(reports).splitlines() if line.startswith("city 1"))
     assert f"[{ends.low:.3g}, {ends.high:.3g}]" in line
-    assert str(reports).splitlines()[0].split() == ["slice", "rows", "brier_score", "ece", "drmsce_bcs", "esce"]
-    asked = scan(frame(), "nll,accuracy", by="city")
-    assert str(asked).splitlines()[0].split() == ["slice", "rows", "nll", "accuracy"]
+    assert head(reports) == ["slice", "rows", "brier_score", "ece", "drmsce_bcs", "esce", "calibration"]
+    assert head(scan(frame(), "nll,accuracy", by="city")) == ["slice", "rows", "nll", "accuracy", "calibration"]
 
 
 def test_pages_and_pictures_show_the_slices_beside_each_other(tmp_path):

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from epimeter.cli.columns import column_options, logits_option
-from epimeter.cli.judging import metric_names, read_table, refuse_weights
+from epimeter.cli.judging import cautions_of, metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
 from epimeter.errors import InputError
@@ -138,12 +138,36 @@ def compare(
     told = found.told(
         *left_out,
         models=[{"name": n, "source": t.source, "n_rows": t.n_rows} for n, t in zip(names, tables, strict=True)],
-        kind=tables[0].kind,
+        remarks=_remarks(names, tables),
+        cautions=_cautions(found, names, matched or tables),
         pairing=how,
         draws=draws,
         seed=seed,
     )
     write(told.rendered(form), output)
+
+
+def _remarks(names: list[str], tables: list[Any]) -> list[str]:
+    """How the rows of every file were read."""
+    from epimeter.report.remarks import remarks
+
+    return [
+        f"{name}: {sentence}"
+        for name, table in zip(names, tables, strict=True)
+        for sentence in remarks(table.described(), table.n_rows)
+    ]
+
+
+def _cautions(found: Any, names: list[str], tables: list[Any]) -> list[str]:
+    """What is odd about the rows of every file, and which rows make its scores infinite."""
+    values: dict[str, dict[str, float]] = {name: {} for name in names}
+    for d in found:
+        values[d.first][d.metric], values[d.second][d.metric] = d.value_first, d.value_second
+    return [
+        f"{name}: {sentence}"
+        for name, table in zip(names, tables, strict=True)
+        for sentence in cautions_of(table, values[name])
+    ]
 
 
 def _chosen(asked: tuple[str, ...], tables: list[Any], draws: int) -> tuple[list[str], list[str]]:

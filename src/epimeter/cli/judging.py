@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from epimeter.errors import InputError
 from epimeter.readers.forecast import Choice
@@ -34,6 +35,19 @@ def one_class(kind: str, seen: str, n_rows: int, source: str, column: str) -> In
         field="y_true",
         count=n_rows,
     )
+
+
+def cautions_of(table: Table, values: Mapping[str, float]) -> tuple[str, ...]:
+    """What is odd about the rows of a file, and which of them make values infinite."""
+    from epimeter.report.measuring import said_zero
+    from epimeter.report.remarks import oddities
+    from epimeter.views import view
+
+    rows = view(table.y_true, table.y_prob, kind=table.kind)
+    names = [name for name, value in values.items() if math.isinf(value)]
+    count, where = said_zero(rows, table.place) if names else (0, "")
+    why = f"{', '.join(names)}: infinite, since {count:,} {'row' if count == 1 else 'rows'} said 0 for what came true{where}"
+    return (*oddities(table, rows), *([why] if count else []))
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:

@@ -10,9 +10,10 @@ import click
 from click.core import ParameterSource
 
 from epimeter.cli.columns import column_options, logits_option
-from epimeter.cli.judging import metric_names, read_table, refuse_weights
+from epimeter.cli.judging import cautions_of, metric_names, read_table, refuse_weights
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.progress import Progress
+from epimeter.kinds import WORDING, Kind
 from epimeter.readers.forecast import Choice
 
 TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
@@ -73,9 +74,10 @@ def test(
     from epimeter.card_index import find
     from epimeter.inference import calibration_tests, drawn_null, safe_calibration_test, tolerance_test
     from epimeter.inference.critical import LAWS
+    from epimeter.report.remarks import remarks
 
     refuse_overwriting(output, file)
-    form = asked_form(output, as_json, without=("png", "svg"))
+    form = asked_form(output, as_json)
     if figure is not None:
         from epimeter.draw.saving import format_of, require_matplotlib
 
@@ -108,9 +110,10 @@ def test(
         draw.save(draw.cumulative(table.y_true, table.y_prob), figure)
         click.echo(f"wrote {figure}", err=True)
     told = found.told(
-        *_sentences(safe, held, error, eps),
+        *_sentences(safe, held, error, eps, table.kind),
         source=table.source,
-        kind=table.kind,
+        remarks=remarks(table.described(), table.n_rows),
+        cautions=cautions_of(table, {finding.metric: finding.value for finding in found}),
         n_rows=table.n_rows,
         rows=table.evidence,
         n_units=table.n_rows if clusters is None else len(set(clusters)),
@@ -122,15 +125,16 @@ def test(
         raise click.exceptions.Exit(1)
 
 
-def _sentences(safe: Any, held: Any, error: str, eps: float) -> list[str]:
+def _sentences(safe: Any, held: Any, error: str, eps: float, kind: Kind) -> list[str]:
     """What the further tests say."""
     from epimeter.inference.tables import chance
 
     limit = "" if math.isnan(safe.threshold) else f"threshold {safe.threshold:.6g}, "
     established = "is established" if safe.reject else "is not established"
+    that = WORDING[kind].too_sure
     made = [
         f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, {limit}p {chance(safe.p_value)}: "
-        f"over-confidence {established}." + (f" Its forecasts are clipped to [{eps:g}, {1 - eps:g}]." if eps else "")
+        f"that {that} {established}." + (f" Its forecasts are clipped to [{eps:g}, {1 - eps:g}]." if eps else "")
     ]
     if held is not None:
         words = {

@@ -25,7 +25,7 @@ from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.inference.permutation import Swapping, tail_bound
 from epimeter.inference.scheme import Scheme, scheme
 from epimeter.inference.statistic import Statistic, atoms_of
-from epimeter.inference.tables import CalibrationTests, Comparison, Difference, Finding
+from epimeter.inference.tables import CalibrationTests, Comparison, Difference, Finding, of_kind
 from epimeter.parameters import check
 from epimeter.results import Interval
 from epimeter.summaries.means import MeanOf
@@ -33,6 +33,7 @@ from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
 Adjustment = Literal["holm", "bonferroni", "bh", "by"]
+INFINITE = "not tested where infinite"
 
 
 def drawn_null(
@@ -126,7 +127,9 @@ def calibration_tests(
         )
         for name, q in zip(names, adjusted, strict=True)
     ]
-    return CalibrationTests(made, n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed)
+    return CalibrationTests(
+        made, **of_kind(given.kind), n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed
+    )
 
 
 def _grouped_tests(
@@ -168,9 +171,8 @@ def _grouped_tests(
         )
         for i, (name, p, q) in enumerate(zip(names, p_values, adjusted, strict=True))
     ]
-    return CalibrationTests(
-        tests, n_rows=given.n_rows, n_units=len(chosen[0]), alpha=alpha, adjust=adjust, draws=draws, seed=seed
-    )
+    facts: dict[str, Any] = {"n_rows": given.n_rows, "n_units": len(chosen[0]), "alpha": alpha, "adjust": adjust}
+    return CalibrationTests(tests, **of_kind(given.kind), **facts, draws=draws, seed=seed)
 
 
 def compare(
@@ -236,8 +238,10 @@ def compare(
     for number, (a, b) in enumerate(pairs):
         for s, statistic in enumerate(statistics):
             values = statistic.of_view(views[a]), statistic.of_view(views[b])
-            spread = drawn[:, a, s] - drawn[:, b, s]
-            if statistic in means:
+            spread = _apart(drawn[:, a, s], drawn[:, b, s])
+            if not np.isfinite(values).all():
+                p_value, method = math.nan, INFINITE
+            elif statistic in means:
                 column = nulls[:, number, means.index(statistic)]
                 reached = int(at_least(column, abs(values[0] - values[1])).sum())
                 p_value = (1 + reached) / (draws + 1)
@@ -249,7 +253,7 @@ def compare(
                 p_value = _equal_p(statistic, values[0] - values[1], spread)
                 method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
-    made = _judged(rows, level, adjust)
+    made = _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
     if groups is not None and 2 * len(rows) > (1 - level) * (draws + 1):
         enough = 1000 * math.ceil(2 * len(rows) / (1 - level) / 1000)
         made = made.told(
@@ -373,12 +377,21 @@ def compare_samples(
     rows = []
     for s, statistic in enumerate(statistics):
         values = statistic.of_view(views[0]), statistic.of_view(views[1])
-        spread = drawn[0][:, s] - drawn[1][:, s]
-        p_value = _equal_p(statistic, values[0] - values[1], spread)
+        spread = _apart(drawn[0][:, s], drawn[1][:, s])
         units = min(plan.width for plan in plans)
         word = "independent bootstrap" + (" by groups" if any(labels is not None for labels in groups) else "")
+        if np.isfinite(values).all():
+            p_value = _equal_p(statistic, values[0] - values[1], spread)
+        else:
+            p_value, word = math.nan, INFINITE
         rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
-    return _judged(rows, level, adjust)
+    return _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
+
+
+def _apart(first: Any, second: Any) -> Any:
+    """First minus second; NaN, without a warning, where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return first - second
 
 
 def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> list[Statistic]:
@@ -411,11 +424,14 @@ def _bootstrap_p(value: float, drawn: Floats) -> float:
     return min(1.0, 2 * (1 + reached) / (len(drawn) + 1))
 
 
-def _judged(rows: list[Any], level: float, adjust: Adjustment) -> Comparison:
-    adjusted = adjust_p_values([row[5] for row in rows], method=adjust, alpha=1 - level).adjusted
+def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[str, View]) -> Comparison:
+    adjusted = np.array([row[5] for row in rows])
+    tested = ~np.isnan(adjusted)
+    if tested.any():
+        adjusted[tested] = adjust_p_values(adjusted[tested], method=adjust, alpha=1 - level).adjusted
     made = []
     for (first, second, name, values, drawn, p_value, method, units), q in zip(rows, adjusted, strict=True):
-        value = values[0] - values[1]
+        value = float(_apart(*np.array(values)))
         low, high = ends(value, drawn, level, "basic") if np.isfinite(drawn).all() else (-math.inf, math.inf)
         reject = bool(q <= 1 - level)
         made.append(
@@ -434,7 +450,26 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment) -> Comparison:
                 better=_better(name, values, first, second) if reject and not low <= 0 <= high else "",
             )
         )
-    return Comparison(made, level=level, adjust=adjust)
+    kind = next(iter(views.values())).kind
+    return Comparison(made, notes=_infinite(made, views), **of_kind(kind), level=level, adjust=adjust)
+
+
+def _infinite(made: Sequence[Difference], views: Mapping[str, View]) -> tuple[str, ...]:
+    """A sentence a model whose scores are infinite: how many rows make them so, and that nothing is tested by them."""
+    found: dict[str, dict[str, None]] = {}
+    for d in made:
+        for name, value in ((d.first, d.value_first), (d.second, d.value_second)):
+            if not math.isfinite(value):
+                found.setdefault(name, {})[d.metric] = None
+    sentences = []
+    for name, metrics in found.items():
+        count = int((views[name].picked == 0).sum())
+        why = f", since {count:,} {'row' if count == 1 else 'rows'} said 0 for what came true" if count else ""
+        verb = "is" if len(metrics) == 1 else "are"
+        sentences.append(
+            f"{', '.join(metrics)} of {name} {verb} infinite{why}; by an infinite score nothing is tested."
+        )
+    return tuple(sentences)
 
 
 def _better(metric: str, values: tuple[float, float], first: str, second: str) -> str:

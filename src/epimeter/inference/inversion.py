@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ALL = slice(None)
+CERTAIN = 1e-150
+"""In place of a deviation of 0, of a bin that said 0 or 1 alone and was right: nothing is divided by 0, and squares stay finite."""
 GRID = 256
 """Candidates between which the ends are interpolated."""
 PATHS, STEPS = 4000, 128
@@ -143,7 +145,7 @@ def _size(share: Floats, gap: Floats, norm: float) -> Floats:
 def _largest_below(drift: Floats, spread: Floats, at: float | Floats) -> Floats:
     from epimeter.special import ndtr
 
-    size = np.asarray(at)[..., None]
+    size, spread = np.asarray(at)[..., None], np.maximum(spread, CERTAIN)
     return np.asarray(np.prod(ndtr((size - drift) / spread) - ndtr((-size - drift) / spread), axis=1))
 
 
@@ -178,7 +180,7 @@ def _cumulants(drift: Floats, spread: Floats, norm: float) -> tuple[Floats, Floa
     if norm == 1:
         from epimeter.special import erf
 
-        ratio, square, variance = drift / spread, drift**2, spread**2
+        ratio, square, variance = drift / np.maximum(spread, CERTAIN), drift**2, spread**2
         near = math.sqrt(2 / math.pi) * spread * np.exp(-(ratio**2) / 2)
         far = erf(ratio / math.sqrt(2))
         one = near + drift * far

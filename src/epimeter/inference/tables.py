@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from epimeter.documents.held import Held, Record
-from epimeter.documents.sections import Block, Document, Grid, Paragraph, Section
-from epimeter.results import Interval, cell_text, plain
+from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section
+from epimeter.errors import EpimeterError
+from epimeter.kinds import WORDING, Kind
+from epimeter.results import Interval, cell_text, stated
 
 T = TypeVar("T")
+
+
+def of_kind(kind: Kind) -> dict[str, Any]:
+    """The kind of forecast, as a fact and in words."""
+    return {"kind": kind, "states": WORDING[kind].what}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +38,7 @@ class Finding:
     """Above this the test by itself rejects at alpha."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: stated(getattr(self, name)) for name in self.__dataclass_fields__}
 
     @property
     def threshold(self) -> str:
@@ -48,8 +56,10 @@ class Difference:
     value_first: float
     value_second: float
     value: float
+    """NaN where both are infinite."""
     interval: Interval
     p_value: float
+    """NaN where a value is infinite: no replicate says how far apart the models are then."""
     adjusted: float
     reject: bool
     method: str
@@ -60,12 +70,12 @@ class Difference:
     """
 
     def to_dict(self) -> dict[str, Any]:
-        made = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "interval"}
+        made = {name: stated(getattr(self, name)) for name in self.__dataclass_fields__ if name != "interval"}
         return made | {"interval": self.interval.to_dict()}
 
 
 class Lines(Held, tuple[T, ...]):
-    """Findings in a row, and beside them what holds for all of them."""
+    """CalibrationTests in a row, and beside them what holds for all of them."""
 
     facts: dict[str, Any]
     notes: tuple[str, ...]
@@ -86,16 +96,77 @@ class Lines(Held, tuple[T, ...]):
         return f"{type(self).__name__}{tuple(self)!r}"
 
     @property
+    def names(self) -> tuple[Any, ...]:
+        """What each line is called, by which it is found too."""
+        raise NotImplementedError
+
+    def keys(self) -> tuple[Any, ...]:
+        """The names of the lines, in their order."""
+        return self.names
+
+    def items(self) -> tuple[tuple[Any, T], ...]:
+        """Every line with its name."""
+        return tuple(zip(self.names, self, strict=True))
+
+    def values(self) -> tuple[T, ...]:
+        """The lines."""
+        return tuple(self)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """The line of that name; `default` where there is none."""
+        place = self._place(name)
+        return default if place is None else self[place]
+
+    def __contains__(self, name: object) -> bool:
+        return self._place(name) is not None or super().__contains__(name)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str | tuple):
+            known = self._place(place)
+            if known is None:
+                raise KeyError(place)
+            return super().__getitem__(known)
+        return super().__getitem__(place)
+
+    def _place(self, name: object) -> int | None:
+        """Where the line of that name stands; metrics go by every name that people have for them."""
+        names = self.names
+        if name in names:
+            return names.index(name)
+        known = _known(name)
+        return names.index(known) if known in names else None
+
+    @property
     def subtitle(self) -> str:
         """What holds for all, in one line; what is no single value stays in the JSON."""
-        single = [(name, value) for name, value in self.facts.items() if isinstance(value, int | float | str)]
-        return " · ".join(
-            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in single
-        )
+        single = {name: value for name, value in self.facts.items() if isinstance(value, int | float | str)}
+        words = {
+            name: f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in single.items()
+        }
+        words |= {name: str(single[name]) for name in ("source", "states", "rows") if name in single}
+        said_otherwise = {"kind"} | ({"n_rows", "n_units"} if "rows" in single else set())
+        return " · ".join(word for name, word in words.items() if name not in said_otherwise)
+
+    @property
+    def on_top(self) -> tuple[Block, ...]:
+        """How the rows were read."""
+        return (Items(tuple(self.facts["remarks"])),) if self.facts.get("remarks") else ()
+
+    @property
+    def at_the_end(self) -> tuple[Section, ...]:
+        """What the rows look like besides what they were said to be."""
+        mind = self.facts.get("cautions")
+        return (Section("Mind when reading the numbers", (Items(tuple(mind), "mind"),)),) if mind else ()
 
 
 class CalibrationTests(Lines[Finding]):
-    """Several tests of perfect calibration, their p-values adjusted for how many they are."""
+    """Several tests of perfect calibration, their p-values adjusted for how many they are; found by the names of metrics."""
+
+    painter = "epimeter.draw.tested:tested"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(finding.metric for finding in self)
 
     def to_dict(self) -> dict[str, Any]:
         return self.facts | {"calibration": [finding.to_dict() for finding in self]}
@@ -126,14 +197,24 @@ class CalibrationTests(Lines[Finding]):
         )
         columns = ("metric", "value", "threshold", "p", "adjusted", "verdict", "how")
         table = Grid("Tests of perfect calibration", columns, rows, frozenset({1, 2, 3, 4}))
-        blocks: tuple[Block, ...] = (Paragraph(self.sentence), table, *(Paragraph(note) for note in self.notes))
-        return Document("Is it calibrated?", self.subtitle, (Section("Tests", blocks),))
+        notes = (Paragraph(note) for note in self.notes)
+        blocks: tuple[Block, ...] = (*self.on_top, Paragraph(self.sentence), table, *notes)
+        return Document("Is it calibrated?", self.subtitle, (Section("Tests", blocks), *self.at_the_end))
 
 
 class Comparison(Lines[Difference]):
-    """How models differ, pair by pair and metric by metric."""
+    """How models differ, pair by pair and metric by metric.
+
+    A difference is found by the name of its metric; by `first, second, metric` where there are more than two models.
+    """
 
     painter = "epimeter.draw.forest:forest"
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        if len({(d.first, d.second) for d in self}) > 1:
+            return tuple((d.first, d.second, d.metric) for d in self)
+        return tuple(d.metric for d in self)
 
     def to_dict(self) -> dict[str, Any]:
         return self.facts | {"differences": [difference.to_dict() for difference in self]}
@@ -158,8 +239,9 @@ class Comparison(Lines[Difference]):
     def document(self, *, for_print: bool = False) -> Document:
         pairs = dict.fromkeys((d.first, d.second) for d in self)
         sections = [_pair(pair, [d for d in self if (d.first, d.second) == pair]) for pair in pairs]
-        methods = "; ".join(dict.fromkeys(difference.method for difference in self))
+        methods = "; ".join(dict.fromkeys(part for d in self for part in d.method.split("; ")))
         last = (
+            *self.on_top,
             Paragraph(self.sentence),
             Paragraph(
                 f"{methods}; p-values adjusted by {self.facts.get('adjust', 'holm')}. A positive difference means that the "
@@ -170,7 +252,8 @@ class Comparison(Lines[Difference]):
         ranks = [_ranks(metric, lines) for metric, lines in self.facts.get("ranking", {}).items()]
         metrics = dict.fromkeys(d.metric for d in self) if len(pairs) > 1 else ()
         grids = [_matrix(metric, [d for d in self if d.metric == metric]) for metric in metrics]
-        return Document("Do the models differ?", self.subtitle, (*ranks, *grids, *sections, Section("Reading", last)))
+        reading = Section("Reading", last)
+        return Document("Do the models differ?", self.subtitle, (reading, *ranks, *grids, *sections, *self.at_the_end))
 
 
 def _ranks(metric: str, lines: list[dict[str, Any]]) -> Section:
@@ -197,7 +280,7 @@ def _matrix(metric: str, some: list[Difference]) -> Section:
     cells: dict[tuple[str, str], str] = {}
     for d in some:
         for pair, value in (((d.first, d.second), d.value), ((d.second, d.first), -d.value)):
-            cells[pair] = f"{value:+.4g} ({chance(d.adjusted)}){'*' if d.better else ''}"
+            cells[pair] = "–" if math.isnan(value) else f"{value:+.4g} ({chance(d.adjusted)}){'*' if d.better else ''}"
     rows = tuple((row, *(cells.get((row, column), "–") for column in names)) for row in names)
     title = f"Differences by {metric}: row minus column (adjusted p; * established)"
     return Section(title, (Grid(title, ("model", *names), rows, frozenset(range(1, 1 + len(names)))),))
@@ -210,8 +293,8 @@ def _pair(names: tuple[str, str], some: list[Difference]) -> Section:
             d.metric,
             cell_text(d.value_first),
             cell_text(d.value_second),
-            f"{d.value:+.4g}",
-            f"[{d.interval.low:.4g}, {d.interval.high:.4g}]",
+            "–" if math.isnan(d.value) else f"{d.value:+.4g}",
+            "–" if math.isnan(d.p_value) else f"[{d.interval.low:.4g}, {d.interval.high:.4g}]",
             chance(d.p_value),
             chance(d.adjusted),
             d.better or "–",
@@ -229,6 +312,18 @@ def _listed(names: list[str], last: str = "and") -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
+def _known(name: object) -> object:
+    """The id of the metric that somebody calls otherwise; in a triple its last part."""
+    from epimeter.card_index import find
+
+    if isinstance(name, tuple) and len(name) == 3:
+        return (*name[:2], _known(name[2]))
+    try:
+        return find(name).name if isinstance(name, str) else None
+    except EpimeterError:
+        return None
+
+
 def _again(kind: Any, found: tuple[Any, ...], notes: tuple[str, ...], facts: dict[str, Any]) -> Any:
     return kind(found, notes=notes, **facts)
 
@@ -240,5 +335,7 @@ def _with_interval_columns(record: Record) -> Record:
 
 
 def chance(p_value: float) -> str:
-    """A p-value in four digits, never as 0."""
+    """A p-value in four digits, never as 0; a dash where nothing was tested."""
+    if math.isnan(p_value):
+        return "–"
     return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"

@@ -131,7 +131,7 @@ def matrix(block: Block, names: tuple[str, ...]) -> tuple[NDArray[Any], Mask]:
         return _lists(raw if isinstance(raw, list) else list(raw), block, names[0])
     columns = [numbers(block, name) for name in names]
     kind = np.result_type(*(values for values, _ in columns))
-    table = np.empty((block.n_rows, len(names)), kind if kind in (np.float32, np.float64) else np.float64)
+    table = np.empty((block.n_rows, len(names)), kind if kind in (np.float16, np.float32, np.float64) else np.float64)
     lost_rows: Mask = None
     for index, (values, lost) in enumerate(columns):
         table[:, index] = values

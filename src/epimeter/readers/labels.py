@@ -9,7 +9,7 @@ is unlabelled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,11 +154,12 @@ def _rule(n_classes: int | None) -> str:
     return f"must be a class number from 0 to {n_classes - 1} or a class name"
 
 
-def _label_remedy(value: Any, n_classes: int | None, beside: str | None = None) -> str:
-    """What may be meant instead; `beside` is a column of predictions that is not read."""
-    if n_classes is not None:
-        return ""
+def _label_remedy(value: Any, n_classes: int | None, beside: str | None = None, distinct: Sequence[Any] = ()) -> str:
+    """What may be meant instead; `beside` is a column of predictions that is not read, `distinct` what else is in the column."""
     asked = number(value) if isinstance(value, str) else value
+    if n_classes is not None:
+        counted = not isinstance(asked, str) and asked == n_classes
+        return f"Labels 1 to {n_classes}? Say --classes 1,2,…,{n_classes}, written out" if counted else ""
     if isinstance(asked, float | np.floating) and 0 < asked < 1:
         return (
             "Probabilities in place of outcomes? Say which is which with --column label=NAME and --column confidence=NAME; soft "
@@ -170,10 +171,11 @@ def _label_remedy(value: Any, n_classes: int | None, beside: str | None = None) 
             f"Say which with --positive"
         )
     if isinstance(value, str) and isinstance(number(value), str):
-        return (
-            f"Which label is outcome 1? Say --positive {value.strip()[:20]!r}, or write 1 where it came true (or the answer was "
-            "right) and 0 where not"
+        words = dict.fromkeys(
+            word.strip()[:20] for word in (value, *distinct) if isinstance(word, str) and word.strip()
         )
+        said = " or ".join(f"--positive {word!r}" for word in (words if len(words) == 2 else [value.strip()[:20]]))
+        return f"Which label is outcome 1? Say {said}, or write 1 where it came true (or the answer was right) and 0 where not"
     if value in (-1, "-1"):
         return "Labels -1 and 1? Say --positive 1"
     if value in (2, "2"):
@@ -227,10 +229,11 @@ def _coded(
     if (found == BAD).any():
         bad = found == BAD
         first = distinct[int(code[int(np.flatnonzero(bad)[0])])]
-        remedy = _label_remedy(first, n_classes, block.roles.beside)
+        remedy = _label_remedy(first, n_classes, block.roles.beside, distinct)
         rule = _rule(n_classes)
         if class_names is not None and isinstance(first, str):
-            rule, remedy = "must be a class that has a column", f"The classes are {listed(class_names)}"
+            rule = "must be a class that has a column"
+            remedy = remedy or f"The classes are {listed(class_names)}"
         raise block.fault(name, rule, bad, f"has {shown(first)}", remedy)
     gone = found == GONE
     if not gone.any():

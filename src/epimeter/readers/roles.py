@@ -353,7 +353,13 @@ def _prediction(
             "--column probabilities=A,B,C",
             field="kind",
         )
+    from epimeter.readers.forecast_columns import states_forecast  # which knows this module
+
     remedy = "" if choice.logits else asks_for_logits(by_word)
+    if not remedy and states_forecast(names):
+        remedy = (
+            "A forecast of a number or a set? It is measured by epimeter evaluate, and in Python by evaluate_forecasts"
+        )
     raise absent("confidence", names, source, remedy)
 
 
@@ -404,7 +410,9 @@ def _outcome(
     if len(found) > 1:
         raise ambiguous("correct" if right_said else "label", found, source)
     if not found:
-        raise absent("label" if event else "correct", names, source)
+        # Beside a prediction the label is what is missing: right and wrong follow from both.
+        judged = not event and bool(named(PREDICTED, by_word))
+        raise absent("label" if event or judged else "correct", names, source)
     taken = {chosen[0], found[0]}
     if "prediction" in said:
         predicted = said["prediction"][0] if said["prediction"] else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.checks import check_probabilities, check_row_sums
+from epimeter.checks import check_probabilities, check_row_sums, row_sum_tolerance
 from epimeter.errors import InputError
 from epimeter.readers import Choice, read, verbatim
 from epimeter.readers.block import Block
@@ -68,7 +68,7 @@ def _mapped(document: MapDocument, block: Block) -> dict[str, Any]:
     try:
         check_probabilities(prob, "y_prob")
         if prob.ndim == 2:
-            check_row_sums(prob)
+            check_row_sums(prob, row_sum_tolerance(prob, prob.shape[1]))
     except InputError as refusal:
         where = "" if refusal.row is None else f" ({block.source}, {block.numbering} {int(block.rows[refusal.row])})"
         raise InputError(f"{refusal}{where}", field=names[0], row=refusal.row, count=refusal.count) from None

@@ -18,6 +18,8 @@ FEW_ROWS = 1000
 FEW_IN_BIN = 10
 FEW_IN_CELL = 100
 """Rows a cell from which chance alone adds less than some 0.03 to an error over cells."""
+WIDE, BINS = "binned errors are biased upwards and intervals are wide", "equal-width bins"
+"""Words of the cautions that every small part of a file has."""
 ONE_OUTCOME = {
     (True, True): "one class only: outcome 1 came true in every row, so nothing is known about outcome 0",
     (True, False): "one class only: outcome 1 came true in no row, so nothing is known about it",
@@ -61,6 +63,20 @@ def damaged(skipped: Sequence[str]) -> tuple[str, ...]:
     return (f"{len(skipped)} damaged part{'s were' if len(skipped) > 1 else ' was'} left out: {some}{more}",)
 
 
+def by_slice(cautions: Mapping[Any, Sequence[str]]) -> tuple[str, ...]:
+    """The cautions of several slices, each once with the slices it is of; those that only say how small a slice is are left out."""
+    found: dict[str, list[str]] = {}
+    for value, sentences in cautions.items():
+        for sentence in sentences:
+            if WIDE not in sentence and BINS not in sentence:
+                found.setdefault(sentence, []).append(str(value))
+    made = []
+    for sentence, slices in found.items():
+        some = ", ".join(slices[:3]) + (f" and {len(slices) - 3} more" if len(slices) > 3 else "")
+        made.append(sentence if len(slices) == len(cautions) else f"{some}: {sentence}")
+    return tuple(made)
+
+
 def _cells(line: Measurement) -> int:
     """How many cells PIECE spreads rows over."""
     return int(line.parameters["bins"]) * int(line.parameters["proximity_bins"])
@@ -79,7 +95,7 @@ def cautions(
     """One sentence each, the gravest first; `rows` is None where they are gone."""
     sentences = []
     if totals.n_rows < FEW_ROWS:
-        sentences.append(f"only {totals.n_rows:,} rows: binned errors are biased upwards and intervals are wide")
+        sentences.append(f"only {totals.n_rows:,} rows: {WIDE}")
     outcomes = table.frequency[table.count > 0]
     if (outcomes == outcomes[0]).all() and outcomes[0] in (0.0, 1.0):
         sentences.append(ONE_OUTCOME[kind == "event", bool(outcomes[0])])
@@ -87,13 +103,17 @@ def cautions(
         sentences.append(f"one constant {WORDING[kind].noun}, {totals.low:.6g}: it tells rows apart by nothing")
     empty = int((table.count == 0).sum())
     if empty:
-        sentences.append(f"{empty} of {len(table.count)} equal-width bins are empty")
+        sentences.append(f"{empty} of {len(table.count)} {BINS} are empty")
     thin = int(((table.count > 0) & (table.count < FEW_IN_BIN)).sum())
     if thin:
-        sentences.append(f"{thin} of {len(table.count)} equal-width bins hold fewer than {FEW_IN_BIN} rows")
+        sentences.append(f"{thin} of {len(table.count)} {BINS} hold fewer than {FEW_IN_BIN} rows")
     lines = tuple(lines)
     sentences += [_crowd(line) for line in lines if line.metric == "piece" and line.n_rows < FEW_IN_CELL * _cells(line)]
     names = [line.metric for line in lines if find(line.metric).card.order == "ties"]
     if names and rows is not None and rows.tied:
         sentences.append(f"{', '.join(names)} depends on the order of rows with equal predictions, and there are some")
+    names = [line.metric for line in lines if find(line.metric).card.order == "rows"]
+    if names:
+        verb = "depends" if len(names) == 1 else "depend"
+        sentences.append(f"{', '.join(names)} {verb} by definition on the order of the rows, which are parted in it")
     return tuple(sentences)

@@ -109,16 +109,21 @@ def surrounded(
         if able.get(name) is not None and (not again or not entry[0].card.redrawn):
             found[name] = _known(entry, finished, totals, given, design, wanted.level, inverted)
     known = {name: interval for name, interval in found.items() if interval is not None and not interval.empty}
+    drawable = given is not None and not again
     return [
-        dataclasses.replace(m, interval=known.get(m.metric), no_interval=_why_not(m, found, entry[0], design))
+        dataclasses.replace(m, interval=known.get(m.metric), no_interval=_why_not(m, found, entry[0], design, drawable))
         for m, entry in zip(made, entries, strict=True)
     ]
 
 
 def _why_not(
-    line: Measurement, found: Mapping[str, Interval | None], metric: Metric[Any], design: SamplingDesign
+    line: Measurement,
+    found: Mapping[str, Interval | None],
+    metric: Metric[Any],
+    design: SamplingDesign,
+    drawable: bool,
 ) -> str | None:
-    """Why a line has no interval, in two words."""
+    """Why a line has no interval, in two words; `drawable` where rows are at hand that were not drawn again."""
     interval = found.get(line.metric)
     if interval is not None:
         return NO_SPREAD if interval.empty else None
@@ -130,7 +135,9 @@ def _why_not(
         return "a test"
     if design.units < 2:
         return "one unit"
-    return "none known" if has_population_value(metric) else "no population"
+    if not has_population_value(metric):
+        return "no population"
+    return "bootstrap only" if drawable and metric.card.redrawn else "none known"
 
 
 def biased(made: Sequence[Measurement]) -> tuple[str, ...]:

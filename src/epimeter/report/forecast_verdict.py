@@ -73,7 +73,7 @@ def forecast_verdict(
     refuted = None if p_value is None else p_value < ALPHA
     sentences = [
         _covered(view, share, level),
-        *_tested(refuted, loudest, p_value, share.n_rows),
+        *_tested(refuted, loudest, p_value, share.n_rows, len(p_values)),
         *_direction(view, lines),
     ]
     return ForecastVerdict(
@@ -129,10 +129,12 @@ TESTS = {
 }
 
 
-def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_rows: int) -> list[str]:
+def _tested(refuted: bool | None, test: str | None, p_value: float | None, n_rows: int, tests: int = 1) -> list[str]:
     if test is None or p_value is None:
         return []
     shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
+    if tests > 1 and p_value >= 1e-4:
+        shown += f" after correction for {tests} tests"
     word = "is refuted" if refuted else "is not refuted; that is no proof of it"
     return [f"Calibration {word} ({TESTS[test]}, {shown}, N = {n_rows:,})."]
 

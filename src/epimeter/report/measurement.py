@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document
 from epimeter.errors import EpimeterError, UndefinedMetricError
 from epimeter.kinds import WORDING, Kind
-from epimeter.results import BinTable, Interval, plain
+from epimeter.results import BinTable, Interval, plain, stated
 
 if TYPE_CHECKING:
     from epimeter.report.figure_rows import FigureRows
@@ -81,7 +80,7 @@ class Measurement:
         made: dict[str, Any] = {
             "metric": self.metric,
             "title": self.title,
-            "value": _stated(self.value),
+            "value": stated(self.value),
             "n_rows": self.n_rows,
             "exact": self.exact,
             "parameters": {name: plain(value) for name, value in self.parameters.items()},
@@ -94,7 +93,7 @@ class Measurement:
         if self.undefined is not None:
             made["undefined"] = self.undefined
         if self.fields:
-            made["fields"] = {name: _stated(value) for name, value in self.fields.items()}
+            made["fields"] = {name: stated(value) for name, value in self.fields.items()}
         if self.infinite is not None:
             made["infinite"] = self.infinite
         if self.interval is not None:
@@ -208,13 +207,6 @@ class Report(Measurements):
             "cautions": list(self.cautions),
             "bins": self.bins.to_dict(),
         }
-
-
-def _stated(value: Any) -> Any:
-    """A value for JSON, which has no infinity: the word in its place, so that it is never mistaken for nothing."""
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return plain(value)
 
 
 def _known_name(metric: Any) -> str | None:

@@ -205,14 +205,19 @@ def explained(line: Measurement, rows: View | None, summary: Any, place: Place |
         number = summary.plus + summary.minus if isinstance(summary, Mean) else 0
         where = ""
     else:
-        places = np.flatnonzero(rows.picked == 0)
-        number = len(places)
-        words = [f"{row:,}" if place is None else place(row) for row in places[:3].tolist()]
-        some = ", ".join(words) + (", …" if number > 3 else "")
-        where = f" ({'row' if number == 1 else 'rows'} {some}, counted from 0)" if place is None else f" ({some})"
+        number, where = said_zero(rows, place)
     if not number:
         return line
     return replace(line, infinite=f"{number:,} {'row' if number == 1 else 'rows'} said 0 for what came true{where}")
+
+
+def said_zero(rows: View, place: Place | None = None) -> tuple[int, str]:
+    """How many rows said 0 for what came true, and where the first of them stand."""
+    places = np.flatnonzero(rows.picked == 0)
+    number = len(places)
+    words = [f"{row:,}" if place is None else place(row) for row in places[:3].tolist()]
+    some = ", ".join(words) + (", …" if number > 3 else "")
+    return number, f" ({'row' if number == 1 else 'rows'} {some}, counted from 0)" if place is None else f" ({some})"
 
 
 def infinite(lines: Iterable[Measurement]) -> tuple[str, ...]:

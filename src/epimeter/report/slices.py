@@ -6,11 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from epimeter import __version__
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Document, Grid, Items, Section
+from epimeter.forecasts import WORDING as FORECAST_WORDING
+from epimeter.kinds import WORDING
+from epimeter.report.cautions import by_slice
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
 from epimeter.report.slice_figure import beside
+from epimeter.report.slice_verdicts import CALIBRATION, verdicts
+from epimeter.report.text import ends_of
 from epimeter.results import cell_text
 
 COLUMNS = 6
@@ -65,9 +71,11 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
     def __str__(self) -> str:
         some = {value: self[value] for value in self._values[:SHOWN]}
         names = _names(some)[:ON_A_TERMINAL]
-        lines = [("slice", "rows", *names)]
+        found = verdicts(some)
+        lines = [("slice", "rows", *names, CALIBRATION)]
         for value, report in some.items():
-            lines.append((str(value), f"{report.n_rows:,}", *(_cell(report, name) for name in names)))
+            cells = (_cell(report, name) for name in names)
+            lines.append((str(value), f"{report.n_rows:,}", *cells, found.words[value]))
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = [
             "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
@@ -75,8 +83,19 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
         ]
         if len(self) > SHOWN:
             text.append(f"… and {len(self) - SHOWN:,} more; --json holds all, --slice NAME shows one")
-        cautions = dict.fromkeys(c for report in some.values() for c in report.cautions if "damaged" in c)
-        return "\n".join([*text, *(f"! {caution}" for caution in cautions)]) + "\n"
+        head = [f"epimeter {__version__} · {self._subtitle(some)}", "", *found.sentences, ""]
+        cautions = by_slice({value: report.cautions for value, report in some.items()})
+        return "\n".join([*head, *text, *(f"! {caution}" for caution in cautions)]) + "\n"
+
+    def _subtitle(self, some: Mapping[Any, Made]) -> str:
+        """Where the rows come from, and what they state."""
+        first = next(iter(some.values()), None)
+        if first is None:
+            return f"{len(self):,} slices"
+        states = WORDING[first.kind].what if isinstance(first, Report) else FORECAST_WORDING[first.kind]
+        column = ", ".join(map(str, first.source.get("slice", {})))
+        cut = f"{len(self):,} slices" + (f" by {column}" if column else "")
+        return " · ".join(part for part in (str(first.source.get("name", "")), cut, states) if part)
 
     def to_dict(self) -> dict[str, Any]:
         """The report of each slice as plain values."""
@@ -89,18 +108,21 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
     def document(self, *, for_print: bool = False) -> Document:
         shown = list(self.items())
         names = _names(dict(shown))
-        rows = tuple((str(value), f"{report.n_rows:,}", *(_cell(report, n) for n in names)) for value, report in shown)
-        table = Grid("Slices", ("slice", "rows", *names), rows, frozenset(range(1, 2 + len(names))))
+        found = verdicts(dict(shown))
+        rows = tuple(
+            (str(value), f"{report.n_rows:,}", *(_cell(report, n) for n in names), found.words[value])
+            for value, report in shown
+        )
+        table = Grid("Slices", ("slice", "rows", *names, CALIBRATION), rows, frozenset(range(1, 2 + len(names))))
         blocks: list[Any] = [table]
         drawn = [name for name in DRAWN if name in names] or names[:1] if len(shown) <= SHOWN else []
         pictures = [beside(dict(shown), name, for_print=for_print) for name in drawn]
         blocks += [picture for picture in pictures if picture is not None]
-        cautions = dict.fromkeys(c for _, report in shown for c in report.cautions if "damaged" in c)
+        cautions = by_slice({value: report.cautions for value, report in shown})
         if cautions:
-            blocks.append(Items(tuple(cautions), "mind"))
-        first = shown[0][1] if shown else None
-        name = "" if first is None else str(first.source.get("name", ""))
-        return Document(self.title, f"{name} · {len(shown):,} slices".strip(" ·"), (Section("Slices", tuple(blocks)),))
+            blocks.append(Items(cautions, "mind"))
+        sections = (Section("Verdict", (Items(found.sentences),)), Section("Slices", tuple(blocks)))
+        return Document(self.title, self._subtitle(dict(shown[:1])), sections)
 
 
 class Reports(BySlice[Report]):
@@ -128,5 +150,4 @@ def _cell(report: Report | ForecastReport, name: str) -> str:
     line = report.get(name)
     if line is None:
         return cell_text(None)
-    ends = line.interval
-    return cell_text(line.value) + ("" if ends is None else f" [{ends.low:.3g}, {ends.high:.3g}]")
+    return cell_text(line.value) + ends_of(line)

@@ -10,6 +10,7 @@ import numpy as np
 from epimeter.card_index import find
 from epimeter.kinds import WORDING
 from epimeter.report.diagram import diagram
+from epimeter.report.remarks import remarks
 
 if TYPE_CHECKING:
     from epimeter.report.measurement import Measurement, Report
@@ -55,16 +56,8 @@ def _head(report: Report) -> str:
 
 def first_lines(report: Report) -> tuple[str, ...]:
     """What a person asks first, answered: how it stands on average, and the verdict."""
-    left = report.source.get("unlabelled")
-    missing: tuple[str, ...] = ()
-    if left:
-        total = int(left) + report.n_rows
-        verb = "has no label and was left out" if left == 1 else "have no label and were left out"
-        missing = (f"{int(left):,} of {total:,} rows {verb}.",)
-    notes = report.source.get("notes") or ()
-    noted = tuple(f"{str(note)[:1].upper()}{str(note)[1:]}." for note in notes)
     told = (sentence(report),) if report.verdict is None else (_averages(report), *report.verdict.sentences)
-    return (*missing, *noted, *told)
+    return (*remarks(report.source, report.n_rows), *told)
 
 
 def _averages(report: Report) -> str:
@@ -111,15 +104,19 @@ def parts(measurement: Measurement) -> list[tuple[str, str]]:
     return [(name, f"{own[name]:.6g}") for name in rest]
 
 
+def ends_of(measurement: Measurement) -> str:
+    """The interval, or in two words why there is none; a test has its p-value instead, and infinity speaks for itself."""
+    ends, why = measurement.interval, measurement.no_interval
+    if ends is not None:
+        return f" [{ends.low:.3g}, {ends.high:.3g}]"
+    return "" if why is None or why in ("a test", "infinite value") else f" ({why})"
+
+
 def shown(measurement: Measurement) -> str:
     """A value in six digits; a p-value beside a test statistic; a dash when undefined."""
     if measurement.value is None:
         return "–"
-    value = f"{measurement.value:.6g}"
-    if measurement.interval is not None:
-        value += f" [{measurement.interval.low:.3g}, {measurement.interval.high:.3g}]"
-    elif measurement.no_interval is not None and measurement.no_interval not in ("a test", "infinite value"):
-        value += f" ({measurement.no_interval})"
+    value = f"{measurement.value:.6g}" + ends_of(measurement)
     if measurement.error is not None:
         value += f" (error at most {measurement.error:.2g})"
     if measurement.sample is not None:

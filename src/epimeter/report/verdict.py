@@ -118,7 +118,7 @@ def verdict(
     direction = _direction(kind, bias, low, high)
     if refuted is False and not low <= 0 <= high:  # the interval of the mean is another test, and more sensitive to it
         direction = direction.removesuffix(".") + ", though the test above does not refute calibration as a whole."
-    sentences = [_tested(refuted, test, p_value, n_rows, groups, hidden), direction]
+    sentences = [_tested(refuted, test, p_value, len(p_values), n_rows, groups, hidden), direction]
     if refuted:
         sentences.append(_place(kind, totals, size))
     sentences += _cost(refuted, recoverable, "corp" in lines)
@@ -173,11 +173,19 @@ def grouped_p_values(rows: View, gap: Any, design: SamplingDesign) -> dict[str, 
 
 
 def _tested(
-    refuted: bool | None, test: str | None, p_value: float | None, n_rows: int, groups: int | None, hidden: float | None
+    refuted: bool | None,
+    test: str | None,
+    p_value: float | None,
+    tests: int,
+    n_rows: int,
+    groups: int | None,
+    hidden: float | None,
 ) -> str:
     if test is None or p_value is None:
         return "Whether it is calibrated cannot be tested on these data."
     shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
+    if tests > 1 and p_value >= 1e-4:
+        shown += f" after correction for {tests} tests"
     by = f"{TEST_NAMES[test]}, {shown}, N = {n_rows:,}" + (f" in {groups:,} groups" if groups is not None else "")
     if refuted:
         return f"Calibration is refuted ({by})."
