@@ -309,10 +309,11 @@ def test_half_precision_is_judged_by_its_own_precision():
 
 def test_refusals_of_a_call_speak_of_its_parameters():
     for frame, spoken in (
-        ({"p": [0.9, 0.2], "target": [">50K", "<=50K"]}, "Say positive='>50K', or write 1"),
+        ({"p": [0.9, 0.2], "target": [">50K", "<=50K"]}, "Say positive='>50K' or positive='<=50K', or write 1"),
         ({"confidence": [0.9, 0.2], "label": [1, 0]}, "(kind='event')"),
         ({"p": [0.9, 0.2], "income": [1, 0]}, "Name it with columns={'label': 'NAME'}"),
         ({"logit": [3.0, -2.0], "label": [1, 0]}, "Say logits=True"),
+        ({"y": [1.0, 2.0], "mean": [1.0, 2.0], "std": [1.0, 1.0]}, "Use evaluate_forecasts"),
     ):
         with pytest.raises(ReadError) as refused:
             epimeter.evaluate(frame)

@@ -40,7 +40,7 @@ def one_class(kind: str, seen: str, n_rows: int, source: str, column: str) -> In
 def cautions_of(table: Table, values: Mapping[str, float]) -> tuple[str, ...]:
     """What is odd about the rows of a file, and which of them make values infinite."""
     from epimeter.report.measuring import said_zero
-    from epimeter.report.remarks import oddities
+    from epimeter.report.oddities import oddities
     from epimeter.views import view
 
     rows = view(table.y_true, table.y_prob, kind=table.kind)

@@ -353,13 +353,7 @@ def _prediction(
             "--column probabilities=A,B,C",
             field="kind",
         )
-    from epimeter.readers.forecast_columns import states_forecast  # which knows this module
-
     remedy = "" if choice.logits else asks_for_logits(by_word)
-    if not remedy and states_forecast(names):
-        remedy = (
-            "A forecast of a number or a set? It is measured by epimeter evaluate, and in Python by evaluate_forecasts"
-        )
     raise absent("confidence", names, source, remedy)
 
 

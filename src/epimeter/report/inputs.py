@@ -20,6 +20,7 @@ from epimeter.checks import as_array, check_finite, numbers, refuse_different_in
 from epimeter.errors import InputError, ReadError
 from epimeter.readers import Choice, read
 from epimeter.readers.forecast import score_note
+from epimeter.readers.forecast_columns import states_forecast
 from epimeter.readers.labels import plain_words, word_findings
 from epimeter.readers.scores import are_probabilities, probabilities
 
@@ -61,12 +62,20 @@ def is_source(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
 
 
+def _names(frame: Any) -> list[str]:
+    """The columns of a frame, where it says them."""
+    named = frame if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    return [name for name in named if isinstance(name, str)] if isinstance(named, Iterable) else []
+
+
 def from_source(source: Any, choice: Choice, given: Inputs) -> Inputs:
     """The columns of a file or a frame; what the caller gives beside it counts before what it holds."""
     try:
         table = read(source, columns=choice)
     except ReadError as refusal:
         spoken = in_python(str(refusal))
+        if refusal.field == "confidence" and states_forecast(_names(source)):
+            spoken += ". A forecast of a number or a set? Use evaluate_forecasts"
         if spoken == str(refusal):
             raise
         raise ReadError(spoken, field=refusal.field, row=refusal.row, count=refusal.count) from None

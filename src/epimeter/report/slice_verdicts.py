@@ -77,17 +77,16 @@ def _said(reports: Mapping[Any, Any], adjusted: Mapping[Any, float]) -> tuple[st
 def _furthest(reports: Mapping[Any, Any]) -> tuple[str, ...]:
     """The slice whose mean is furthest off, where an interval leaves out 0."""
     off = {
-        value: report
+        value: (report.kind, report.verdict)
         for value, report in reports.items()
         if isinstance(report, Report) and report.verdict is not None and not _holds_zero(report.verdict)
     }
     if not off:
         return ()
-    value, report = max(off.items(), key=lambda item: abs(item[1].verdict.bias))
-    words = WORDING[report.kind]
-    sense = words.too_much if report.verdict.bias > 0 else words.too_little
-    ends = sorted((100 * abs(report.verdict.bias_low), 100 * abs(report.verdict.bias_high)))
-    points = sense.format(f"{100 * abs(report.verdict.bias):.1f}")
+    value, (kind, found) = max(off.items(), key=lambda item: abs(item[1][1].bias))
+    sense = WORDING[kind].too_much if found.bias > 0 else WORDING[kind].too_little
+    ends = sorted((100 * abs(found.bias_low), 100 * abs(found.bias_high)))
+    points = sense.format(f"{100 * abs(found.bias):.1f}")
     return (f"Furthest off on average is {value}: it {points} (95 % interval {ends[0]:.1f} to {ends[1]:.1f}).",)
 
 
