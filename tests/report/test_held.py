@@ -220,8 +220,9 @@ def test_comparisons_and_tests_can_be_held():
     assert "Perfect calibration is" in str(found)
     assert json.loads(found.to_json())["calibration"][1]["metric"] == "spiegelhalter_z"
     assert found.to_csv().splitlines()[0].startswith("metric,value,p_value")
+    assert found.plot()._repr_png_().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="no figure of its own"):
-        found.plot()
+        metrics.spiegelhalter_z(true, prob).plot()
     for result in (made, found):
         assert result._repr_html_().startswith('<div class="epimeter">')
     single = metrics.spiegelhalter_z(true, prob)
