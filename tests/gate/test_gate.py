@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,7 +169,9 @@ def test_the_forms_are_read_back_by_foreign_parsers(tmp_path):
     assert result.rule_id == "nll" and result.locations[0].physical_location.region.start_line == 9
     assert path.read_text().splitlines()[8] == "[[gate.triage.require]]"
     told = json.loads(files["g.sarif"].read_text())
+    jsonschema.validate(told, json.loads((Path(__file__).parent / "sarif" / "sarif-2.1.0.json").read_text()))
     jsonschema.validate(told, CODE_SCANNING)
+    assert all(rule.get("name") != rule["id"] for rule in told["runs"][0]["tool"]["driver"]["rules"])
     moved = path.with_name("moved.toml")
     moved.write_text("\n\n" + path.read_text())
     run("gate", moved, "--sarif", tmp_path / "moved.sarif")

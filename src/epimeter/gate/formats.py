@@ -65,8 +65,7 @@ def sarif(judgement: PolicyJudgement) -> str:
     metrics = list(dict.fromkeys(verdict.metric for verdict in judgement.verdicts))
     rules = [
         {
-            "id": name,
-            "name": name,
+            "id": name,  # and no name, which SARIF 2.1.0 (3.49.7) wants to differ from the id
             "shortDescription": {"text": find(name).card.title},
             "fullDescription": {"text": (find(name).__doc__ or find(name).card.title).strip().splitlines()[0]},
             "help": {
