@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write docs/experiments/bias.md from a finished study: `python experiments/bias/page.py FOLDER`.
 
-What was found is written by hand in findings.md; size, answers, tables and figures come from the study.
+How it is run is written by hand in introduction.md; findings, size, answers, tables and figures come from the study, and so does
+the table in the guide to metrics.
 """
 
 import csv
@@ -11,11 +12,13 @@ import sys
 from pathlib import Path
 
 from epimeter.experiments.bias import FAMILIES
+from epimeter.experiments.bias_findings import by_rows, findings
 from epimeter.experiments.bias_tables import markdown, nearest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 DOCS = ROOT / "docs"
+MARK, END = "<!-- study: written by `python experiments/bias/page.py FOLDER` -->", "<!-- end -->"
 KEY = """*bias*: mean minus what the metric itself tends to, averaged over truths; empty where it tends to nothing. *distance*:
 root mean square from the true l1 error, for metrics that are read as one. *rank correlation*: Spearman's, of the
 value (signed metrics: its size) with the true error. *level*, *power*: how often the metric's own test refuted
@@ -43,7 +46,13 @@ def main():
         int(row["rows"]): int(row["samples"]) for row in cells if (row["truth"], row["metric"]) == ("calibrated", "ece")
     }
     page = [
-        (HERE / "findings.md").read_text("utf-8"),
+        (HERE / "introduction.md").read_text("utf-8"),
+        "## What it shows",
+        "",
+        *(f"- {sentence}" for sentence in findings(table, cells)),
+        "",
+        "The ranking is one of these truths; with others it would be another.",
+        "",
         "## The size of this study",
         "",
         f"Size {settings['size']!r}, seed {settings['seed']}: "
@@ -79,6 +88,10 @@ def main():
         page += [f"### {family}", "", markdown(table, family)]
     page.append("As data: [by truth](bias_cells.csv), [over truths](../../src/epimeter/data/bias_study.csv).\n")
     (DOCS / "experiments" / "bias.md").write_text("\n".join(page), "utf-8")
+    guide = DOCS / "guides" / "which-metric.md"
+    before, _, rest = guide.read_text("utf-8").partition(MARK)
+    _, end, after = rest.partition(END)
+    guide.write_text(f"{before}{MARK}\n\n{by_rows(table, cells)}\n{end}{after}", "utf-8")
 
 
 if __name__ == "__main__":

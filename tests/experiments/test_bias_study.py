@@ -68,3 +68,37 @@ def test_every_sample_is_the_same_whatever_the_truth_and_another_seed_is_another
     first = bias.measured(cells["over/100"])["metrics"]["brier_score"]["values"]
     assert first == bias.measured(cells["over/100"])["metrics"]["brier_score"]["values"]
     assert first != bias.measured(cells["over/100"] | {"seed": 4})["metrics"]["brier_score"]["values"]
+
+
+def test_the_words_of_a_study_follow_from_its_numbers():
+    """Whatever its size: what was nearest is called nearest, and nothing is said of rows that it does not have."""
+    from epimeter.experiments.bias_findings import by_rows, findings
+
+    def row(metric, n, distance, bias, correlation):
+        return {"metric": metric, "rows": n, "distance": distance, "bias": bias, "rank_correlation": correlation}
+
+    def cell(truth, metric, true_error, refuted, tests, held, intervals, n=10_000):
+        counts = {"refuted": refuted, "tests": tests, "held": held, "intervals": intervals}
+        return {"truth": truth, "rows": n, "metric": metric, "true_error": true_error} | counts
+
+    table = [
+        row("ece", 10_000, 0.02, 0.004, 0.9),
+        row("smece", 10_000, 0.01, "", 0.8),
+        row("nll", 10_000, "", -0.001, 0.05),
+    ]
+    cells = [
+        cell("calibrated", "ece", 0.0, 0, 0, 99, 100),
+        cell("over", "ece", 0.1, 0, 0, 60, 100),
+        cell("calibrated", "hosmer", 0.0, 40, 100, 0, 0),
+        cell("over", "hosmer", 0.1, 100, 100, 0, 0),
+    ]
+    told = " ".join(findings(table, cells))
+    assert "`ece` +0.0040 at 10,000 rows" in told and "1,000 rows;" not in told
+    assert "**At 10,000 rows** nearest to the true error are `smece`: off by 0.0100" in told
+    assert "under 0 of the 1 truths" in told and "1 of 3 have a rank correlation" in told and "`nll`" in told
+    assert "`hosmer` at 10,000 rows (40%)" in told and "`ece` at 10,000 rows (80%)" in told
+    assert "| 10,000 | `smece` | 0.010 | 0.020 | 0.000 to 0.100 |" in by_rows(table, cells)
+    once = [one | {"refuted": 0, "held": one["intervals"]} for one in cells]
+    told = " ".join(findings([row("smece", 100, 0.01, "", 0.8), row("ece", 100, 0.0105, "", 0.8)], once))
+    assert "none is seen to reject" in told and "none is seen to cover" in told
+    assert "`smece`, `ece`: off by" in told and "every metric is correlated" in told

@@ -23,7 +23,7 @@ from epimeter.inference.forecasts import within_range
 from epimeter.inference.scheme import scheme
 from epimeter.inference.spread import SamplingDesign, skewed_ends, wilson
 from epimeter.results import Interval, Result
-from epimeter.summaries.exact import RowMeans, RowSums, sums_of
+from epimeter.summaries.exact import DrawnSums, RowMeans, RowSums, sums_of
 
 Floats = NDArray[np.float64]
 PARTS = 251
@@ -66,7 +66,7 @@ class ForecastTotals:
             self.parts[:, number] += np.bincount(part, weights=column * weight, minlength=PARTS)
         self.parts[:, -1] += np.bincount(part, weights=weight, minlength=PARTS)
 
-    def answer(self, sums: RowSums | None = None) -> Any:
+    def answer(self, sums: RowSums | DrawnSums | None = None) -> Any:
         """What the metric says of the totals, or of others in their place."""
         return self.metric.compute(self.recipe.finish(self.sums if sums is None else sums), **self.choices)
 

@@ -2,14 +2,14 @@
 """Intervals of metrics of forecasts of a number or a set.
 
 Means (coverage, CRPS, interval score) have the interval of a mean: Wilson's where rows score 0 or 1, else Student's, with the
-skewness of the rows removed. What is a function of several means is drawn again; a replicate is a product of the rows
-with how often each was drawn, so that thousands of them cost no more than a pass. What needs the rows draws those.
+skewness of the rows removed. What is a function of several means is drawn again; replicates are a product of how often each
+row was drawn with the rows, many at a time, so that thousands of them cost some passes. What needs the rows draws those.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from epimeter.results import Interval, Result
 from epimeter.summaries.exact import RowMeans, sums_of
 
 Floats = NDArray[np.float64]
+AT_ONCE = 1 << 22
+"""Counts of drawn rows that are held at a time: 32 MB."""
 
 
 def forecast_interval(
@@ -126,24 +128,25 @@ def _drawn(
         return answer.headline if isinstance(answer, Result) else float(answer)
 
     value = headline(recipe.finish(recipe.summarise(view)))
-    replicate: Callable[[Any, Any], float]
-    means = isinstance(recipe, RowMeans)
-    if isinstance(recipe, RowMeans):
+
+    def replicates() -> Iterator[Any]:
+        if not isinstance(recipe, RowMeans):
+            for number in range(draws):
+                yield recipe.finish(recipe.summarise(view.take(plan.draw(seed, number, view.n_rows, True)[1])))
+            return
         rows = recipe.rows(view)
-        weight = np.ones(view.n_rows) if view.weight is None else view.weight
-
-        def replicate(counts: Any, chosen: Any) -> float:
-            mass = counts * weight
-            return headline(sums_of(mass @ rows, float(mass.sum())))
-    else:
-
-        def replicate(counts: Any, chosen: Any) -> float:
-            return headline(recipe.finish(recipe.summarise(view.take(chosen))))
+        weight = 1.0 if view.weight is None else view.weight
+        block = max(1, AT_ONCE // view.n_rows)
+        for start in range(0, draws, block):
+            numbers = range(start, min(start + block, draws))
+            mass = np.array([plan.draw(seed, number, view.n_rows, False)[0] * weight for number in numbers], np.float64)
+            for totals, whole in zip(mass @ rows, mass.sum(axis=1).tolist(), strict=True):
+                yield sums_of(totals, whole)
 
     made = []
-    for number in range(draws):
+    for finished in replicates():
         try:
-            made.append(replicate(*plan.draw(seed, number, view.n_rows, not means)))
+            made.append(headline(finished))
         except UndefinedMetricError:
             made.append(math.nan)
     drawn = np.array(made)

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from epimeter.metrics.distribution.transform import Ranks
+from epimeter.report.forecast_curves import ForecastCurves, QuantileCurve, Strata
+from epimeter.report.forecast_report import ForecastReport
+from epimeter.report.forecast_verdict import ForecastVerdict
 from epimeter.report.measurement import Measurement, Report
 from epimeter.report.verdict import Verdict
 from epimeter.results import BinTable, Interval
@@ -32,6 +36,35 @@ def report_of(stored: Mapping[str, Any]) -> Report:
         source=stored["source"],
         version=stored["epimeter"],
     )
+
+
+def forecast_report_of(stored: Mapping[str, Any]) -> ForecastReport:
+    """The report that `ForecastReport.to_dict` wrote down; the fan shows rows, and those are not written down."""
+    judged, drawn = stored["verdict"], stored["curves"]
+    ranks, quantiles, strata = (drawn[name] for name in ("ranks", "quantiles", "strata"))
+    return ForecastReport(
+        n_rows=stored["n_rows"],
+        n_units=stored["n_units"],
+        kind=stored["kind"],
+        level=stored["level"],
+        measurements=tuple(_measurement(one) for one in stored["measurements"]),
+        left_out=stored["left_out"],
+        cautions=tuple(stored["cautions"]),
+        verdict=None if judged is None else ForecastVerdict(**{**judged, "sentences": tuple(judged["sentences"])}),
+        curves=ForecastCurves(
+            ranks=None if ranks is None else Ranks(**_arrays(ranks)),
+            quantiles=None if quantiles is None else QuantileCurve(**_arrays(quantiles)),
+            fan=None,
+            strata=None if strata is None else Strata(**_arrays(strata) | {"names": tuple(strata["names"])}),
+            level=stored["level"],
+        ),
+        source=stored["source"],
+        version=stored["epimeter"],
+    )
+
+
+def _arrays(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.array(values) for name, values in stored.items()}
 
 
 def _measurement(stored: Mapping[str, Any]) -> Measurement:

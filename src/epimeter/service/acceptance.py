@@ -19,8 +19,8 @@ from epimeter.errors import EpimeterError, InputError
 from epimeter.service import renewing, webhooks
 from epimeter.service.bodies import Body, encoded
 from epimeter.service.children import Children
-from epimeter.service.errands import Assessed, MeasuredRows, MeasureRows
-from epimeter.service.evaluated import answer_of, unmeasured
+from epimeter.service.errands import Assessed, MeasuredForecasts, MeasuredRows, MeasureRows
+from epimeter.service.evaluated import answer_of, forecasts_answer, unmeasured
 from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Evaluation, Facts
@@ -41,13 +41,20 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def accept(
-    db: Connection, ledger: IssuerFolder, order: Order, facts: Facts, rows: Body | None, found: Assessed, at: int
+    db: Connection,
+    ledger: IssuerFolder,
+    order: Order,
+    facts: Facts,
+    rows: Body | None,
+    found: Assessed | MeasuredForecasts,
+    at: int,
 ) -> tuple[str, Evaluation]:
     """Write an evaluation that is measured; its rows only where they can be needed again."""
     made = _in_its_history(db, ledger, order.organization, facts, found)
     number, attempt = _counted(db, order, facts, at)
     done = now()
-    answer = answer_of(number, facts, attempt, at, done, made, _similar(db, order.organization, facts))
+    similar = _similar(db, order.organization, facts)
+    answer, stored = _answered(number, facts, attempt, at, done, found, made, similar)
     rows = rows if answer.certifiable else None
     evaluations.add(
         db,
@@ -62,12 +69,13 @@ def accept(
         created_at=at,
         request=encoded(facts),
         rows_kept=int(rows is not None),
-        **_stored(found, made, answer, done),
+        **stored,
     )
     if rows is not None:
         evaluations.keep_rows(db, number, rows.file)
     _tell(db, order.organization, order.key_id, "evaluation.completed", answer)
-    renewing.plan(db, order.organization, facts.model_id, number, done)
+    if made is not None:
+        renewing.plan(db, order.organization, facts.model_id, number, done)
     return number, answer
 
 
@@ -114,7 +122,7 @@ def work(store: Store, ledger: IssuerFolder, job: Any, worker: str, children: Ch
         return
     facts = msgspec.json.decode(row["request"], type=Facts)
     error: str | None = None
-    found: Assessed | None = None
+    found: Assessed | MeasuredForecasts | None = None
     made: StandardsEvaluation | None = None
     try:
         errand = MeasureRows(facts=facts, at=row["created_at"])
@@ -130,19 +138,20 @@ def work(store: Store, ledger: IssuerFolder, job: Any, worker: str, children: Ch
     with store.writing() as db:
         if not jobs.finish(db, job["id"], worker, done):
             return
-        if found is None or made is None:
+        if found is None or error is not None:
             answer = unmeasured(number, facts, row["attempt"], row["created_at"], "failed", error=error, done=done)
             evaluations.complete(db, number, status="failed", completed_at=done, result=encoded(answer))
             evaluations.drop_rows(db, number)
             _tell(db, organization, row["key_id"], "evaluation.failed", answer)
             return
         similar = _similar(db, organization, facts)
-        answer = answer_of(number, facts, row["attempt"], row["created_at"], done, made, similar)
-        evaluations.complete(db, number, status="completed", **_stored(found, made, answer, done))
+        answer, stored = _answered(number, facts, row["attempt"], row["created_at"], done, found, made, similar)
+        evaluations.complete(db, number, status="completed", **stored)
         if not answer.certifiable:
             evaluations.drop_rows(db, number)
         _tell(db, organization, row["key_id"], "evaluation.completed", answer)
-        renewing.plan(db, organization, facts.model_id, number, done)
+        if made is not None:
+            renewing.plan(db, organization, facts.model_id, number, done)
 
 
 def failed(db: Connection, organization: str, number: str, error: str) -> None:
@@ -199,12 +208,15 @@ def _similar(db: Connection, organization: str, facts: Facts) -> tuple[str, ...]
 
 
 def _in_its_history(
-    db: Connection, ledger: IssuerFolder, organization: str, facts: Facts, found: Assessed
-) -> StandardsEvaluation:
+    db: Connection, ledger: IssuerFolder, organization: str, facts: Facts, found: Assessed | MeasuredForecasts
+) -> StandardsEvaluation | None:
     """The evaluation beside what is known of its system: the last evaluation, and certificates on the same data.
 
     The last one is the baseline (42001-5.1.1, 42001-5.2.3). Data that a certificate of the system rests on earn no second one.
+    Of forecasts of a number or of a set the standards know nothing: None.
     """
+    if isinstance(found, MeasuredForecasts):
+        return None
     made = evaluation_of(msgspec.json.decode(found.evaluation))
     if made.onto is not None:
         try:
@@ -226,6 +238,31 @@ def _baseline(db: Connection, organization: str, system_id: str) -> dict[str, An
         if found.get("metrics", {}).get("onto"):
             return found
     return None
+
+
+def _answered(
+    number: str,
+    facts: Facts,
+    attempt: int,
+    at: int,
+    done: int,
+    found: Assessed | MeasuredForecasts,
+    made: StandardsEvaluation | None,
+    notes: tuple[str, ...],
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The answer, and what is stored of it."""
+    if isinstance(found, Assessed):
+        assert made is not None
+        answer = answer_of(number, facts, attempt, at, done, made, notes)
+        return answer, _stored(found, made, answer, done)
+    answer = forecasts_answer(number, facts, attempt, at, done, found.report, notes)
+    assert answer.forecasts is not None
+    return answer, {
+        "completed_at": done,
+        "sample_size": answer.forecasts.sample_size,
+        "result": encoded(answer),
+        "report": found.report,
+    }
 
 
 def _stored(found: Assessed, made: StandardsEvaluation, answer: Evaluation, done: int) -> dict[str, Any]:

@@ -11,9 +11,11 @@ import numpy as np
 
 from epimeter.errors import ReadError
 from epimeter.readers.arrow_claims import claims
+from epimeter.readers.forecast_columns import states_forecast
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns, refuse_many, words
+from epimeter.service.forecast_rows import ForecastRows, forecast_rows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS
 from epimeter.service.settings import Settings
@@ -21,13 +23,13 @@ from epimeter.service.settings import Settings
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
-def from_stream(body: Body, settings: Settings) -> Columns:
+def from_stream(body: Body, settings: Settings) -> Columns | ForecastRows:
     """The columns in an Arrow IPC stream."""
     with _ArrowFaults("an Arrow IPC stream"):
         return _of_table(stream_table(body, settings), settings)
 
 
-def from_parquet(body: Body, settings: Settings) -> Columns:
+def from_parquet(body: Body, settings: Settings) -> Columns | ForecastRows:
     """The columns in a Parquet file."""
     with _ArrowFaults("Parquet"):
         return _of_table(parquet_table(body, settings, _refuse_names), settings)
@@ -81,7 +83,7 @@ def parquet_table(body: Body, settings: Settings, check: Callable[[list[str]], N
             return file.read()
 
 
-def _of_table(table: Any, settings: Settings) -> Columns:
+def _of_table(table: Any, settings: Settings) -> Columns | ForecastRows:
     """An Arrow table as columns, through the readers that files go through."""
     from epimeter.readers import read as read_table
     from epimeter.readers.forecast import Choice
@@ -91,6 +93,8 @@ def _of_table(table: Any, settings: Settings) -> Columns:
     _refuse_names(table.schema.names)
     refuse_many(table.num_rows, settings)
     table.validate(full=True)
+    if states_forecast(table.schema.names):
+        return forecast_rows(table, "/rows")
     found = read_table(table, columns=Choice(columns={"confidence": "confidence", "label": "correct"}, kind="answer"))
     if found.zoneless is not None:
         raise ReadError(f"timestamp must have a time zone; {found.zoneless} has none", field="timestamp")
@@ -126,6 +130,8 @@ def _listed(values: Any) -> list[Any]:
 
 def _refuse_names(names: list[str]) -> None:
     names = [name for name in names if not _INDEX.fullmatch(name)]
+    if states_forecast(names):
+        return
     unknown = [name for name in names if name not in COLUMNS]
     if unknown or len(set(names)) < len(names) or not {"confidence", "correct"} <= set(names):
         what = f"{unknown[0]!r:.60} is none of them" if unknown else "one is missing or stands twice"

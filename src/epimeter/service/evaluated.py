@@ -19,6 +19,7 @@ from epimeter.service.schemas import (
     Evaluation,
     EvaluationLine,
     Facts,
+    ForecastFindings,
     Metrics,
     OntoReport,
     Period,
@@ -30,6 +31,7 @@ from epimeter.store.moments import written
 from epimeter.trust.standing import assessed
 
 ENGINE = f"epimeter {__version__}"
+NO_LEVEL = "a certificate states what records with a confidence show; these are forecasts of a number or of a set"
 
 
 def answer_of(
@@ -62,6 +64,41 @@ def answer_of(
         certifiable=found.certificate_possible,
         obstacles=made.obstacles,
         notes=(*found.records["notes"], *found.cautions, *notes),
+        engine=ENGINE,
+    )
+
+
+def forecasts_answer(
+    number: str, facts: Facts, attempt: int, at: int, done: int, report: bytes, notes: tuple[str, ...]
+) -> Evaluation:
+    """A completed evaluation of forecasts as it is answered: what the report says, and no level."""
+    found = msgspec.json.decode(report)
+    verdict = found["verdict"] or {"refuted": None, "sentences": ()}
+    return Evaluation(
+        evaluation_id=number,
+        status="completed",
+        spec_version=SPEC_VERSION,
+        model_id=facts.model_id,
+        model_version=facts.model_version,
+        domain=facts.domain,
+        attempt=attempt,
+        created_at=written(at) or "",
+        completed_at=written(done),
+        forecasts=ForecastFindings(
+            kind=found["kind"],
+            states=found["states"],
+            sample_size=found["n_rows"],
+            unlabelled=found["source"].get("unlabelled", 0),
+            level=found["level"],
+            values={
+                one["metric"]: one["value"] if isinstance(one["value"], int | float) else None
+                for one in found["measurements"]
+            },
+            refuted=verdict["refuted"],
+            verdict=tuple(verdict["sentences"]),
+        ),
+        obstacles=(NO_LEVEL,),
+        notes=(*found["cautions"], *notes),
         engine=ENGINE,
     )
 

@@ -15,10 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.readers.forecast_columns import states_forecast
 from epimeter.service.bodies import PIECE, Body, invalid, refuse_repeated_keys
 from epimeter.service.columns import OPTIONAL, Columns, joined, refuse_many, words
+from epimeter.service.forecast_rows import ForecastRows, forecast_rows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
+from epimeter.service.schemas.predictions import Row
 from epimeter.service.settings import MIB, Settings
 
 LINE = MIB
@@ -29,11 +32,12 @@ TEXTS = ("id", "timestamp", "ground_truth_source", "class_", "category")
 
 _request = msgspec.json.Decoder(EvaluateRequest)
 _line = msgspec.json.Decoder(Prediction)
+_forecast = msgspec.json.Decoder(Row)
 _rows_begin = re.compile(rb'"predictions"\s*:\s*(?=\[)')
 _columns_begin = re.compile(rb'"columns"\s*:\s*(?=\{)')
 
 
-def from_document(raw: bytes, settings: Settings) -> Columns:
+def from_document(raw: bytes, settings: Settings) -> Columns | ForecastRows:
     """The columns in one JSON document."""
     try:
         found = _request.decode(raw)
@@ -43,8 +47,15 @@ def from_document(raw: bytes, settings: Settings) -> Columns:
         sentence = f"the body must be one JSON document in UTF-8; {fault}"
         raise Problem("invalid", sentence, errors=[("", sentence)]) from None
     rows, columns = found.predictions, found.columns
-    if isinstance(rows, list) == isinstance(columns, PredictionColumns):
-        raise Problem("invalid", "the body must have either predictions (rows) or columns; it has both or neither")
+    if sum(one is not msgspec.UNSET for one in (rows, columns, found.forecasts)) != 1:
+        raise Problem(
+            "invalid", "the body must have one of predictions (rows), columns or forecasts; it has several or none"
+        )
+    if not isinstance(found.forecasts, msgspec.UnsetType):
+        given = found.forecasts
+        refuse_many(max(map(len, given.values()), default=0) if isinstance(given, dict) else len(given), settings)
+        refuse_repeated_keys(raw, settings.max_json)
+        return forecast_rows(found.forecasts, "/forecasts", facts=Facts.of(found))
     if isinstance(rows, list):
         refuse_many(len(rows), settings)
         inner, outer = _parted(raw, _rows_begin, b"]")
@@ -69,11 +80,13 @@ def _parted(raw: bytes, begin: re.Pattern[bytes], end: bytes) -> tuple[bytes, by
     return raw[found.end() : last + 1], raw[: found.end()] + b"null" + raw[last + 1 :]
 
 
-def from_lines(body: Body, settings: Settings) -> Columns:
+def from_lines(body: Body, settings: Settings) -> Columns | ForecastRows:
     """The columns in NDJSON, block by block: the text of a block is gone when the next is read."""
     parts: list[Columns] = []
     total = 0
     for block in _blocks(body):
+        if not total and _begins_forecasts(block):
+            return _forecasts_in_lines(body, settings)
         try:
             rows = _line.decode_lines(block)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -92,6 +105,31 @@ def from_lines(body: Body, settings: Settings) -> Columns:
     made = joined(parts)
     made.at, made.first = "/lines", 1
     return made
+
+
+def _begins_forecasts(block: bytes) -> bool:
+    """Whether the first line states a forecast of a number or of a set."""
+    for _, line in _numbered(block, 1):
+        try:
+            return states_forecast(list(_forecast.decode(line)))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return False  # what is wrong with it is said where predictions are read
+    return False
+
+
+def _forecasts_in_lines(body: Body, settings: Settings) -> ForecastRows:
+    rows: list[Any] = []
+    for block in _blocks(body):
+        at = len(rows) + 1
+        try:
+            some = _forecast.decode_lines(block)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise _bad_line(block, at, _forecast, Row) from None
+        _refuse_other_lines(block, len(some), at, _forecast)
+        refuse_many(len(rows) + len(some), settings)
+        _refuse_repeats_in_lines(block, at)
+        rows += some
+    return forecast_rows(rows, "/lines", first=1)
 
 
 def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[Columns, bool]:
@@ -185,26 +223,26 @@ def _blocks(body: Body) -> Iterator[bytes]:
         yield rest
 
 
-def _bad_line(block: bytes, first: int) -> Problem:
+def _bad_line(block: bytes, first: int, decoder: Any = _line, kind: Any = Prediction) -> Problem:
     for number, line in _numbered(block, first):
         try:
-            _line.decode(line)
+            decoder.decode(line)
         except msgspec.ValidationError as fault:
-            return invalid(fault, Prediction, f"/lines/{number}")
+            return invalid(fault, kind, f"/lines/{number}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
             sentence = f"a line must be one JSON object; {fault}"
             return Problem("invalid", f"/lines/{number}: {sentence}", errors=[(f"/lines/{number}", sentence)])
     return Problem("invalid", "the body must have one JSON object a line")
 
 
-def _refuse_other_lines(block: bytes, n_rows: int, first: int) -> None:
+def _refuse_other_lines(block: bytes, n_rows: int, first: int, decoder: Any = _line) -> None:
     """Refuse two objects on a line, and one over two: the decoder takes any white space for the end of a line."""
     begins = block.count(b"\n{") + block.startswith(b"{")
     if block.count(b"{") == begins == block.count(b"\n") + 1 == n_rows:
         return
     for number, line in _numbered(block, first):
         try:
-            _line.decode(line)
+            decoder.decode(line)
         except msgspec.MsgspecError:
             sentence = "a line must be one JSON object; this one is part of an object, or more than one"
             raise Problem("invalid", f"/lines/{number}: {sentence}", errors=[(f"/lines/{number}", sentence)]) from None

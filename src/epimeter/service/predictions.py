@@ -2,7 +2,8 @@
 """Bodies of five formats into columns: JSON rows, JSON columns, NDJSON, Arrow IPC stream, Parquet; summaries have no rows.
 
 Each format has its own reader for speed, and all end in one kind of columns, so that one data set is one data set in every
-format: same refusals, same digest, same metrics. Column names are fixed; a name that is not known is refused.
+format: same refusals, same digest, same metrics. Column names are fixed; a name that is not known is refused. Forecasts of a
+number or of a set have the columns that they have in files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from epimeter.errors import ReadError
 from epimeter.service.arrow_tables import TooMuchError, from_parquet, from_stream
 from epimeter.service.bodies import Body
 from epimeter.service.columns import Columns
+from epimeter.service.forecast_rows import ForecastRows
 from epimeter.service.json_rows import from_document, from_lines
 from epimeter.service.problems import Problem
 from epimeter.service.settings import Settings
@@ -21,8 +23,8 @@ ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.
 MEDIA_TYPES = (JSON, NDJSON, ARROW, PARQUET, SUMMARY)
 
 
-def read(body: Body, kind: str, settings: Settings) -> Columns:
-    """The columns in an unpacked body."""
+def read(body: Body, kind: str, settings: Settings) -> Columns | ForecastRows:
+    """The columns in an unpacked body; forecasts of a number or of a set are told by their names."""
     if kind == JSON:
         return from_document(body.whole(), settings)
     if kind == NDJSON:

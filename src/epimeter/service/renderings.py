@@ -12,7 +12,7 @@ from epimeter.documents.sections import Document
 from epimeter.documents.terminal import terminal
 from epimeter.report.figure_rows import curves_of
 from epimeter.report.pages import document, pictures
-from epimeter.report.stored import report_of
+from epimeter.report.stored import forecast_report_of, report_of
 from epimeter.service.problems import Problem
 from epimeter.standards.pages import whole_document
 from epimeter.standards.stored import evaluation_of
@@ -35,6 +35,8 @@ def document_of(stored: bytes) -> Document:
     One that was stored before the standards were part of it has its metrics alone.
     """
     found = msgspec.json.decode(stored)
+    if "states" in found:
+        return forecast_report_of(found).document()
     if "schema" not in found:
         return document(report_of(found))
     report = report_of(found["report"])

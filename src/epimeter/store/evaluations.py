@@ -143,10 +143,10 @@ def reports(db: Connection, organization: str, system_id: str, limit: int = 5) -
 
 
 def history(db: Connection, organization: str, system_id: str, limit: int) -> list[RowMapping]:
-    """The newest completed evaluations of a system with their reports, the oldest first."""
+    """The newest completed evaluations of a system after the standards with their reports, the oldest first."""
     names = (*LISTED, "wrong", "wrong_unsure", "report")
     mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
-    query = select(*(evaluations.c[name] for name in names)).where(*mine, evaluations.c.status == "completed")
+    query = select(*(evaluations.c[name] for name in names)).where(*mine, evaluations.c.level.is_not(None))
     ordered = query.order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc()).limit(limit)
     return list(db.execute(ordered).mappings())[::-1]
 
@@ -204,19 +204,19 @@ def active(db: Connection) -> int:
 
 
 def completed_after(db: Connection, organization: str, system_id: str, at: int) -> list[str]:
-    """Evaluations of a system that were completed after a moment, the oldest first."""
+    """Evaluations of a system after the standards that were completed after a moment, the oldest first."""
     mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
-    later = (evaluations.c.status == "completed", evaluations.c.completed_at > at)
+    later = (evaluations.c.level.is_not(None), evaluations.c.completed_at > at)
     return list(
         db.execute(select(evaluations.c.id).where(*mine, *later).order_by(evaluations.c.completed_at)).scalars()
     )
 
 
 def unlogged(db: Connection, organization: str, system_id: str, besides: str) -> list[RowMapping]:
-    """Completed evaluations of a system that the public log does not know as attempts yet, the oldest first."""
+    """Evaluations of a system after the standards that the public log does not know as attempts yet, the oldest first."""
     query = select(evaluations.c.id, evaluations.c.completed_at, evaluations.c.level, evaluations.c.dataset_digest)
     mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
-    open_ = (evaluations.c.status == "completed", evaluations.c.attempt_logged == 0, evaluations.c.id != besides)
+    open_ = (evaluations.c.level.is_not(None), evaluations.c.attempt_logged == 0, evaluations.c.id != besides)
     return list(db.execute(query.where(*mine, *open_).order_by(evaluations.c.attempt)).mappings())
 
 

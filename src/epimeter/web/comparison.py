@@ -52,7 +52,7 @@ def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
     choices = [
         {"id": row["id"], "words": f"{row['system_id']}, attempt {row['attempt']}, {row['level'] or 'no level'}"}
         for row in rows
-        if row["status"] == "completed"
+        if row["level"] is not None
     ]
     facts: Facts = {
         "a": a,
@@ -70,6 +70,10 @@ def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
         row = own_evaluation(request, caller, name)
         if row["report"] is None:
             raise Problem("conflict", f"the evaluation {name} is {row['status']}; it has nothing to compare")
+        if row["level"] is None:
+            raise Problem(
+                "conflict", f"the evaluation {name} is of forecasts; records with a confidence can be compared"
+            )
         told = msgspec.to_builtins(shown(row))
         # Rows that were sent as sums were never here.
         kept = bool(row["rows_kept"]) and str(row["dataset_digest"]).startswith("epi-col-")

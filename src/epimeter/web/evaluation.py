@@ -91,7 +91,7 @@ def evaluation(request: Request, evaluation_id: Id) -> Facts:
         "others": [
             {"id": one["id"], "attempt": one["attempt"], "version": one["system_version"], "level": one["level"]}
             for one in others
-            if one["id"] != evaluation_id and one["status"] == "completed"
+            if one["id"] != evaluation_id and one["level"] is not None and row["level"] is not None
         ],
     }
 

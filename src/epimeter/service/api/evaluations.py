@@ -45,8 +45,11 @@ LIGHT = 256 * 1024
     "/v1/evaluate",
     summary="Submit predictions",
     description=(
-        "Rows as in ERS 6.2, columns, NDJSON, an Arrow IPC stream or Parquet; gzip and zstd. Bodies other than JSON say "
-        "model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more become a job (202). A "
+        "Rows as in ERS 6.2, columns, NDJSON, an Arrow IPC stream or Parquet; gzip and zstd. Rows that state a mean and a "
+        "deviation, quantiles, members of an ensemble, an interval or a set of labels beside the truth are told by the names of "
+        "their columns and measured as forecasts, which earn no level; in JSON they stand under forecasts. "
+        "Bodies other than JSON say model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more "
+        "become a job (202). A "
         "summary that epimeter summarise --evidence made stands for records that stay where they are: it is evaluated after "
         "ONTO-ERS and may be certified."
     ),
@@ -89,6 +92,9 @@ async def evaluate(
     strategy: Annotated[str | None, Query(max_length=40, description="Binning strategy of ONTO 42001.")] = None,
     declaration: Annotated[str | None, Query(max_length=8000, description="The declaration, as JSON.")] = None,
     new_baseline: Annotated[str | None, Query(max_length=200, description="Why a new baseline begins.")] = None,
+    level: Annotated[
+        float | None, Query(gt=0, lt=1, description="Coverage that intervals or sets of forecasts claim.")
+    ] = None,
 ) -> Response:
     state = request.app.state
     kind, packing = media_type(request), encoding_of(request)
@@ -106,6 +112,7 @@ async def evaluate(
         "onto_domain": onto_domain,
         "strategy": strategy,
         "new_baseline": new_baseline,
+        "level": level,
         "declaration": None if declaration is None else _declared(declaration),
     }
     given = {name: value for name, value in said.items() if value is not None}

@@ -93,6 +93,25 @@ class OntoReport(Struct, frozen=True, kw_only=True):
     """U-Recall by category of unknowns, where records have one (42001-6.2.3)."""
 
 
+class ForecastFindings(Struct, frozen=True, kw_only=True):
+    """What forecasts of a number or of a set came to; the report has intervals and figures."""
+
+    kind: str
+    """normal, quantiles, ensemble, interval, set or state."""
+    states: str
+    """The same in words."""
+    sample_size: int
+    unlabelled: int
+    """Rows left out because their truth is not known."""
+    level: float
+    """Coverage that intervals and sets were held against."""
+    values: dict[str, float | None]
+    """Metrics by name; null where one is undefined on these rows."""
+    refuted: bool | None
+    """Whether calibration is refuted at level 0.05; null where no test is made."""
+    verdict: tuple[str, ...]
+
+
 class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """An evaluation (ERS 6.2)."""
 
@@ -113,6 +132,8 @@ class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):
     risk: str | None = None
     dataset: DatasetReport | None = None
     onto_42001: OntoReport | None = None
+    forecasts: ForecastFindings | None = None
+    """Of forecasts of a number or of a set, instead of the numbers of the standards."""
     certifiable: bool = False
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

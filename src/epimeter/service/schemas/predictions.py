@@ -12,6 +12,11 @@ from epimeter.service.schemas.words import Domain, Identifier, Moment, Name, Ont
 
 Text = Annotated[str, Meta(max_length=200)]
 """An id, a class or a category."""
+Level = Annotated[float, Meta(gt=0, lt=1)]
+Cell = int | float | Text | list[int | float | Text] | None
+"""A number, a label, a set of labels, or nothing where the truth is not known."""
+Row = dict[Text, Cell]
+Column = list[Cell]
 
 
 class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
@@ -46,7 +51,7 @@ COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction
 
 
 class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """Predictions of one system, as rows or as columns."""
+    """Predictions of one system, as rows or as columns; or forecasts of a number or of a set."""
 
     model_id: Identifier
     domain: Domain = "general"
@@ -65,8 +70,13 @@ class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     """What numbers cannot say, in the tables of the command's declaration file: system, unknowns, methodology, contents, flags."""
     new_baseline: Name | None = None
     """Why a new baseline begins; without it the binning strategy must be that of the last evaluation (42001-5.2.3)."""
+    level: Level | None = None
+    """Coverage that the intervals or sets of forecasts claim; 0.9 when left out."""
     predictions: list[Prediction] | UnsetType = UNSET
     columns: PredictionColumns | UnsetType = UNSET
+    forecasts: dict[Text, Column] | list[Row] | UnsetType = UNSET
+    """Columns or rows by the names that files have: the truth as y, and mean and std, q0.05 … q0.95, member_0 …, lower and upper,
+    or set."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -82,6 +92,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     strategy: str = "equal_width"
     declaration: dict[str, dict[str, Any]] | None = None
     new_baseline: str | None = None
+    level: float | None = None
 
     @classmethod
     def of(cls, request: EvaluateRequest) -> Facts:
@@ -97,4 +108,5 @@ class Facts(Struct, frozen=True, kw_only=True):
             strategy=request.strategy,
             declaration=request.declaration,
             new_baseline=request.new_baseline,
+            level=request.level,
         )
