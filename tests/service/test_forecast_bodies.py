@@ -84,7 +84,7 @@ def test_every_kind_of_forecast_has_the_numbers_of_the_library_in_every_format(t
     for form in ("text/html", "text/plain", "text/markdown", "application/json"):
         report = tenant.get(f"/v1/evaluations/{told['evaluation_id']}/report", headers={"accept": form})
         assert report.status_code == 200
-        assert ("nees_test" if kind == "state" else "coverage") in report.text.lower()
+        assert ("nees" if kind == "state" else "coverage") in report.text.lower()
 
 
 @pytest.mark.parametrize(
