@@ -163,7 +163,7 @@ def _evidence(system: SystemLook, settings: MonitorSettings) -> Picture:
         f"Evidence of a change after every window (Shiryaev-Roberts sum over all slices, drawn no higher than the cube of the "
         f"threshold); at "
         f"{settings.threshold:,.0f} an alarm is raised and the evidence begins anew. Without a change that happens at most "
-        f"{settings.false_alarms:g} times a year."
+        f"{'once' if settings.false_alarms == 1 else f'{settings.false_alarms:g} times'} a year."
     )
     table = tuple(
         (found.starts[t], f"{math.exp(min(e, 700)):,.3g}")

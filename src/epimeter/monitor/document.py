@@ -57,10 +57,14 @@ def document(look: Overview, *, pictures: bool = False) -> Document:
     return Document(title, facts, tuple(sections))
 
 
+def _often(times: float) -> str:
+    return "once" if times == 1 else f"{times:g} times"
+
+
 def _promise(settings: MonitorSettings) -> str:
     return (
-        f"Without a change of calibration the change alarm comes at most {settings.false_alarms:g} times a year, however often one "
-        "looks; this assumes that the moment at which a truth becomes known does not depend on it."
+        f"Without a change of calibration the change alarm comes at most {_often(settings.false_alarms)} a year, however "
+        "often one looks; this assumes that the moment at which a truth becomes known does not depend on it."
     )
 
 

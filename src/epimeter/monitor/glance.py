@@ -312,7 +312,7 @@ def _nothing_overdue_anew(read: _Read) -> bool:
     known = np.asarray(read.cells[:, 0, ROWS].any(axis=1))
     labelled = [start for start, has in zip(active[1:], known.tolist(), strict=True) if has]
     last = labelled[-1] if labelled else kept.labelled
-    return overdue(active[-1], last, usual_gap(gaps), settings, read.part.as_of) == kept.overdue
+    return overdue(active[-1], active[-1], last, usual_gap(gaps), settings, read.part.as_of) == kept.overdue
 
 
 def _week_closes(read: _Read) -> bool:

@@ -92,16 +92,17 @@ def usual_gap(gaps: Sequence[int]) -> int:
     return max(1, int(np.median(gaps))) if max(gaps, default=1) > 1 else 1
 
 
-def overdue(active: str, truth: str, usual: int, settings: MonitorSettings, as_of: str) -> dict[str, str]:
+def overdue(active: str, judged: str, truth: str, usual: int, settings: MonitorSettings, as_of: str) -> dict[str, str]:
     """What does not come, and the window in which that became too long: the same at every later look.
 
-    `active` and `truth` are the last windows with predictions and with outcomes.
+    `active`, `judged` and `truth` are the last windows with predictions, with predictions on the scale of probabilities, and
+    with outcomes: no truth is missed for what cannot be judged.
     """
     since = {
         "predictions": later(active, settings.unit, 2 * usual + 1),
         "truth": later(truth, settings.unit, settings.windows(settings.delay) + 2 * usual + 1),
     }
-    if active <= truth:
+    if judged <= truth:
         del since["truth"]
     return {about: opened for about, opened in since.items() if opened <= as_of}
 
@@ -115,7 +116,8 @@ def silence(found: Series, settings: MonitorSettings, as_of: str) -> list[Alarm]
     gaps = [between(a, b, unit) for a, b in zip(active[:-1], active[1:], strict=True)]
     labelled = [found.starts[t] for t in found.labelled]
     truth = labelled[-1] if labelled else later(active[0], unit, -1)
-    late = overdue(active[-1], truth, usual_gap(gaps), settings, as_of)
+    judged = [found.starts[t] for t in np.flatnonzero(found.whole[:, SHOWN].any(axis=-1))]
+    late = overdue(active[-1], judged[-1] if judged else truth, truth, usual_gap(gaps), settings, as_of)
     made = []
     if "predictions" in late:
         words = "No predictions have come", "Is the system switched off, or the feed broken?"

@@ -209,9 +209,9 @@ def _noted(alarm: Alarm, history: History) -> Alarm:
 
 
 def _verdict(found: Series, watch: ChangeWatch | None, alarms: list[Alarm], given: bool) -> tuple[Verdict, str]:
-    judged = [alarm for alarm in alarms if alarm.open and alarm.kind != "scale"]
-    if judged:
-        return "alarm", f"{len(judged)} open alarm{'s' if len(judged) > 1 else ''}"
+    opened = [alarm for alarm in alarms if alarm.open]
+    if any(alarm.kind != "scale" for alarm in opened):
+        return "alarm", f"{len(opened)} open alarm{'s' if len(opened) > 1 else ''}"
     scale = next((alarm for alarm in alarms if alarm.open and alarm.kind == "scale"), None)
     if scale is not None:
         return "cannot judge", scale.sentence
