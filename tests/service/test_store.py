@@ -1,5 +1,6 @@
 """Migrations up and down with data in them, and what the repositories promise, on both databases."""
 
+import contextlib
 import io
 import json
 import threading
@@ -26,6 +27,7 @@ from epimeter.store import (
     registry,
     signals,
 )
+from epimeter.store.bell import JOBS
 from epimeter.store.engine import StoreError
 from epimeter.store.migrations import migrate, revision
 from epimeter.store.moments import SECOND, micros, moment, month_of, new_id, now, written
@@ -475,3 +477,27 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path)
     with pytest.raises(StoreError) as fault:
         store.wait(0)
     assert "hidden" not in str(fault.value) and "127.0.0.1" in str(fault.value)
+
+
+def test_a_bell_rings_when_what_was_put_there_can_be_seen_and_not_before(store):
+    bell = store.bells[JOBS]
+    seen = []
+
+    def waits():
+        bell.wait(0, 60)
+        with store.reading() as db:
+            seen.append(jobs.any_open(db))
+
+    waiting = threading.Thread(target=waits)
+    waiting.start()
+    with contextlib.suppress(ZeroDivisionError), store.writing() as db:
+        jobs.add(db, organization="org_a", kind="evaluate", subject="s", at=1)
+        raise ZeroDivisionError
+    with store.writing() as db:
+        organizations.change_tier(db, "org_a", "STANDARD")
+    assert bell.rung == 0 and not seen  # nothing was put there: one transaction left no trace, the other had no job
+    with store.writing() as db:
+        jobs.add(db, organization="org_a", kind="evaluate", subject="s", at=1)
+        assert bell.rung == 0
+    waiting.join(60)
+    assert bell.rung == 1 and seen == [True]

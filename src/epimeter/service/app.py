@@ -53,7 +53,8 @@ from epimeter.store import jobs as work
 from epimeter.store.migrations import revision
 
 AREAS = (evaluations, collection, registry, attestations, signal, keys, account, webhooks, trust, catalogue)
-PULSE = 0.01
+PULSE = 0.05
+"""Seconds between two looks at how late the event loop is."""
 log = logging.getLogger("epimeter.service")
 
 

@@ -205,6 +205,9 @@ def _hang_up(line: list[socket.socket]) -> None:
 
 def deliver_one(store: Store, pepper: bytes, guard: Guard, settings: Settings) -> bool:
     """Send the message that is due, if there is one."""
+    with store.reading() as db:
+        if not outbox.any_waiting(db):
+            return False
     with store.writing() as db:
         message = outbox.claim(db, now())
     if message is None:

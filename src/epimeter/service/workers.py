@@ -29,10 +29,13 @@ from epimeter.service.published import Memory, now_shown
 from epimeter.service.settings import Secrets, Settings
 from epimeter.service.watching import look_round
 from epimeter.store import Store, evaluations, idempotency, jobs, journal, uploads
+from epimeter.store.bell import JOBS, MESSAGES, Bell
 from epimeter.store.moments import SECOND, new_id, now
 
 log = logging.getLogger("epimeter.service")
-IDLE = 0.25
+IDLE = 1.0
+"""Seconds after which a thread that found nothing to do looks again: for what other processes left, and for what is put off.
+What this process puts there itself rings a bell."""
 TIDY = 600.0
 POSTMEN = 4
 """Threads that send webhooks; an organisation never has more than one of them."""
@@ -55,6 +58,7 @@ class Crew:
         self._settings, self._secrets, self._children, self._memory = settings, secrets, children, memory
         self._store, self._ledger, self._gauges, self._uses = store, ledger, gauges, uses
         self._stop = threading.Event()
+        self._quiet = Bell()
         self._threads: list[threading.Thread] = []
         self._tidied = 0.0
         self._day = signal.Day()
@@ -65,26 +69,32 @@ class Crew:
 
     def start(self) -> None:
         """Begin."""
-        rounds: list[tuple[str, Callable[[], bool]]] = [("keeper", self.keep)]
-        rounds += [(f"postman-{number}", self.post) for number in range(POSTMEN)]
-        rounds.append(("watcher", self.watch))
+        bells = self._store.bells
+        rounds: list[tuple[str, Callable[[], bool], Bell]] = [("keeper", self.keep, self._quiet)]
+        rounds += [(f"postman-{number}", self.post, bells[MESSAGES]) for number in range(POSTMEN)]
+        rounds.append(("watcher", self.watch, self._quiet))
         for number in range(self._settings.workers):
             worker = f"{self.name}:{number}:{new_id('', 6)}"
-            rounds.append((f"worker-{number}", lambda worker=worker: self.work(worker)))  # type: ignore[misc]
-        for name, step in rounds:
-            thread = threading.Thread(target=self._run, args=(step,), name=name, daemon=True)
+            rounds.append((f"worker-{number}", lambda worker=worker: self.work(worker), bells[JOBS]))  # type: ignore[misc]
+        for name, step, bell in rounds:
+            thread = threading.Thread(target=self._run, args=(step, bell), name=name, daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self) -> None:
         """End, after the step that is being done."""
         self._stop.set()
+        for bell in (self._quiet, *self._store.bells.values()):
+            bell.ring()
         for thread in self._threads:
             thread.join(timeout=20)
 
-    def _run(self, step: Callable[[], bool]) -> None:
+    def _run(self, step: Callable[[], bool], bell: Bell) -> None:
         faults = 0
-        while not self._stop.is_set():
+        while True:
+            heard = bell.rung
+            if self._stop.is_set():  # asked after `heard` was taken: whoever stops rings afterwards
+                return
             try:
                 busy = step()
                 faults = 0
@@ -95,11 +105,14 @@ class Crew:
                 self._stop.wait(min(10.0, 0.2 * 2**faults))
                 continue
             if not busy:
-                self._stop.wait(IDLE)
+                bell.wait(heard, IDLE)
 
     def work(self, worker: str) -> bool:
         """Do one job, if one waits."""
         lease = int(self._settings.job_lease * SECOND)
+        with self._store.reading() as db:
+            if not jobs.any_open(db):
+                return False
         with self._store.writing() as db:
             share = max(1, self._settings.workers - 1)
             job = jobs.claim(db, worker, now(), lease=lease, crew=self.name, share=share)

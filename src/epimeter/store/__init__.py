@@ -4,6 +4,7 @@
 | file            | what it knows                                                            |
 |-----------------|--------------------------------------------------------------------------|
 | engine          | SQLite and PostgreSQL behind one door: a transaction to read, one to write |
+| bell            | wakes threads that wait for something to do                              |
 | tables          | every table                                                              |
 | organizations   | organisations, their tier, their API keys                                |
 | evaluations     | evaluations, attempts, the monthly quota, the rows kept for a certificate |

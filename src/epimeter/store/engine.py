@@ -20,6 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import OperationalError
 
 from epimeter.errors import EpimeterError, MissingExtraError
+from epimeter.store.bell import JOBS, MESSAGES, NEWS, Bell
 
 PATIENCE_MS = 30_000
 
@@ -41,6 +42,7 @@ class Store:
         self.url = _sound(url)
         self.postgres = self.url.get_backend_name() == "postgresql"
         self._writer = threading.Lock()
+        self.bells = {what: Bell() for what in (JOBS, MESSAGES)}
         # Faults are written down; what a caller sent must not be.
         options: dict[str, Any] = {"hide_parameters": True}
         options |= {"pool_size": pool, "max_overflow": 2 * pool, "pool_timeout": 15}
@@ -64,8 +66,17 @@ class Store:
         """A transaction that commits at its end, or leaves no trace.
 
         `durable` waits for the disk also where a lost power supply could otherwise take the last commits back.
-        PostgreSQL always waits.
+        PostgreSQL always waits. Bells that the transaction announced ring when it is committed.
         """
+        with self._transaction(durable) as connection:
+            connection.info.pop(NEWS, None)  # of a transaction that left no trace
+            yield connection
+            news = connection.info.pop(NEWS, ())
+        for what in news:
+            self.bells[what].ring()
+
+    @contextmanager
+    def _transaction(self, durable: bool) -> Iterator[Connection]:
         if self.postgres:
             with self.engine.begin() as connection:
                 yield connection

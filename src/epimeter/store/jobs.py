@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, RowMapping, func, insert, not_, or_, select, text, update
 
+from epimeter.store.bell import JOBS, announce
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import jobs
 
@@ -37,7 +38,13 @@ def add(db: Connection, *, organization: str, kind: str, subject: str, at: int) 
             not_before=at,
         )
     )
+    announce(db, JOBS)
     return id
+
+
+def any_open(db: Connection) -> bool:
+    """Whether there is a job that is not done: asked without the lock of a claim."""
+    return db.execute(select(jobs.c.id).where(jobs.c.state.in_(("waiting", "running"))).limit(1)).first() is not None
 
 
 def claim(

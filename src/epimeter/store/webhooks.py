@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, or_, select, text, update
 
+from epimeter.store.bell import MESSAGES, announce
 from epimeter.store.moments import SECOND, new_id
 from epimeter.store.tables import deliveries, webhooks
 
@@ -73,6 +74,12 @@ def post(db: Connection, *, organization: str, webhook: str, event: str, body: b
             not_before=at,
         )
     )
+    announce(db, MESSAGES)
+
+
+def any_waiting(db: Connection) -> bool:
+    """Whether there is a message to send, now or later: asked without the lock of a claim."""
+    return db.execute(select(deliveries.c.id).where(deliveries.c.state == "waiting").limit(1)).first() is not None
 
 
 def claim(db: Connection, at: int) -> RowMapping | None:
