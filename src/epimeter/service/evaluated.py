@@ -190,7 +190,7 @@ def _onto(found: StandardsEvaluation) -> OntoReport | None:
         u_recall=rounded(onto.u_recall),
         false_alarm_rate=rounded(onto.false_alarm_rate),
         ors=rounded(onto.ors),
-        risk=onto.risk,
+        risk=found.verdicts["onto"]["risk"],
         level=claimed.level,
         assessed=claimed.assessed,
         measured_level=claimed.measured_level,

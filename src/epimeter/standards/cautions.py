@@ -84,9 +84,9 @@ def cautions_of(
             "(C-13)",
         ),
         (
-            "ers" in chosen and records.classes is None and not check.balance_ok,
-            f"{check.largest_share:.1%} of the answers are alike right or wrong; records have no class, so this only warns "
-            "(C-11)",
+            # Too many wrong answers are a requirement that is missed, and named as that (C-50).
+            "ers" in chosen and records.classes is None and not check.balance_ok and right > 0.5,
+            f"{check.largest_share:.1%} of the answers are right; records have no class, so this only warns (C-11)",
         ),
         (records.period is None, "records have no timestamps: 7 days of production cannot be shown (C-12)"),
         (

@@ -141,20 +141,14 @@ class StandardsEvaluation:
                 "documentation": ers.LEVELS[level - 1].documentation if level else None,
                 "status": self._ers_status,
                 "unclaimed": self.unclaimed.get("ers"),
-                "risk": self.ers.risk,
-                "risk_action": RISK[self.ers.risk_index].action,
-                # A word such as "Compliant" would be a claim; with other bins or on too few data there is none.
-                "regulatory_status": "not stated" if "ers" in self.unclaimed else RISK[self.ers.risk_index].status,
-                "ece_band": ERS_ECE[ers_ece_band(self.ers.ece)].name,
-                "ece_action": ERS_ECE[ers_ece_band(self.ers.ece)].action,
-                "u_recall_band": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].name,
-                "u_recall_implication": ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)].action,
+                **self._ers_words(),
                 "assurance": self._assured("ers"),
                 "certificate_possible": self.certificate_possible,
                 "obstacles": [] if self.judgement is None else list(self.judgement.obstacles),
             }
         if "onto" in self.standards:
             found, made_claim = self.onto, self.claim
+            unsaid = found is None or "onto" in self.unclaimed
             made["onto"] = {
                 "level": "none" if made_claim is None else made_claim.level,
                 "measured_level": "none" if made_claim is None else made_claim.measured_level,
@@ -162,17 +156,33 @@ class StandardsEvaluation:
                 "assessed": None if made_claim is None else made_claim.assessed,
                 "declared": [] if made_claim is None else list(made_claim.declared),
                 "unclaimed": self.unclaimed.get("onto"),
-                "ece_class": None if found is None else onto_class(found.ece, "ece"),
-                "u_recall_class": None if found is None else onto_class(found.u_recall, "u_recall"),
+                "ece_class": None if unsaid else onto_class(found.ece, "ece"),
+                "u_recall_class": None if unsaid else onto_class(found.u_recall, "u_recall"),
                 "flags": {} if made_claim is None else dict(made_claim.flags),
                 "missing": [] if made_claim is None else list(made_claim.missing),
-                "risk": None if found is None else found.risk,
-                "risk_action": None if found is None else RISK[found.risk_index].action,
+                "risk": None if unsaid else found.risk,
+                "risk_action": None if unsaid else RISK[found.risk_index].action,
                 "assurance": self._assured("onto"),
                 "statement": self.statement,
                 "undefined": self.onto_undefined,
             }
         return made
+
+    def _ers_words(self) -> dict[str, str]:
+        """The words of ERS 2.1, 2.2 and 2.3 on the numbers; with other bins or on too few data they would be a claim."""
+        assert self.ers is not None
+        risk, ece = RISK[self.ers.risk_index], ERS_ECE[ers_ece_band(self.ers.ece)]
+        recall = ERS_U_RECALL[ers_u_recall_band(self.ers.u_recall)]
+        words = {
+            "risk": risk.name,
+            "risk_action": risk.action,
+            "regulatory_status": risk.status,
+            "ece_band": ece.name,
+            "ece_action": ece.action,
+            "u_recall_band": recall.name,
+            "u_recall_implication": recall.action,
+        }
+        return dict.fromkeys(words, "not stated") if "ers" in self.unclaimed else words
 
     @property
     def _ers_status(self) -> str:

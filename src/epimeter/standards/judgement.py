@@ -49,9 +49,9 @@ class Judgement:
         return "INSUFFICIENT_DATA" if self.lacking else "FAIL" if self.level == LEVEL_NAMES[0] else "PASS"
 
     @property
-    def risk(self) -> str:
-        """The risk class of the score."""
-        return RISK[risk_index(self.ers)].name
+    def risk(self) -> str | None:
+        """The risk class of the score; None where the data do not suffice for a word on it (C-49)."""
+        return None if self.lacking else RISK[risk_index(self.ers)].name
 
 
 def rounded(value: float) -> float:

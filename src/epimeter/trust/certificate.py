@@ -32,7 +32,7 @@ from epimeter.standards.ers import (
     months_later,
 )
 from epimeter.standards.judgement import Judgement
-from epimeter.standards.mapping import AS_OF
+from epimeter.standards.mapping import AS_OF, MAPPING
 from epimeter.trust.canonical import canonical_json, from_moment, to_moment
 from epimeter.trust.keys import PublicKey
 from epimeter.trust.names import CERTIFICATE, REGISTRATION
@@ -66,12 +66,10 @@ CONFIGURATION = {
 """All that influences the numbers of the profile besides the data and the code."""
 VALID_MONTHS = 12  # C-17
 CONDUCTED_BY = ("self_submitted", "issuer", "third_party")
-EVIDENCE_FOR = (
-    "eu_ai_act:annex_iv_2_g",
-    "eu_ai_act:article_15",
-    "iso_iec_42001:9.1",
-    "nist_ai_rmf:measure_2_5",
+EVIDENCE_FOR = tuple(
+    f"{row.framework}:{row.clause.lower().replace(' ', '_')}" for row in MAPPING if "ERS-7" in row.source
 )
+"""The clauses of ERS 7, all of them rows of the table that `compliance.mapping` names."""
 _KEY_ID = pattern("[A-Za-z0-9_-]{43}", "a key id of 43 letters")
 _SHA256 = pattern("sha-256:[0-9a-f]{64}", "sha-256: and 64 hexadecimal digits")
 _BASE64 = pattern("[A-Za-z0-9+/]+={0,2}", "base64")

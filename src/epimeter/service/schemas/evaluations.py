@@ -69,8 +69,8 @@ class OntoReport(Struct, frozen=True, kw_only=True):
     """Of the inputs that were known, the share that it flagged."""
     ors: float
     """Composite score from 0 to 100: calibration error, missed unknowns, stakes of the domain."""
-    risk: str
-    """Class of the score; it has no part in the level."""
+    risk: str | None
+    """Class of the score; it has no part in the level. Null where the data do not suffice for a level."""
     level: str
     """The level that may be claimed: by the numbers, and by what is documented, kept and declared."""
     assessed: str | None

@@ -123,7 +123,7 @@ WORDS = {
     "requests_per_minute": "Requests a minute.",
     "resets_at": "When the next month begins, in UTC.",
     "revoked_at": "When it was revoked, in UTC; null where it was not.",
-    "risk": "Class of the score.",
+    "risk": "Class of the score; null where the data do not suffice for a level.",
     "rows": "How many rows are needed; null where no number would do.",
     "sample_size": "Number of labelled records.",
     "sample_size_ok": "Whether there are as many records as ERS 3.1 asks for.",
