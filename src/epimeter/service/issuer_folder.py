@@ -153,8 +153,9 @@ class IssuerFolder:
         soon = [one for one in self.endings() if one.at <= at + WARNING]
         if not soon:
             return "ok"
-        apart = "" if self._root_folder == self.folder / "root" else f" --root-keys {self._root_folder}"
-        advice = f"run: epimeter keys rotate {self.folder}{apart}"
+        # /readyz is public: the command with the names that the guide uses, not with the places of this machine.
+        data = self.folder.parent.name
+        advice = f"run: epimeter keys rotate {data}/{self.folder.name} --root-keys {data}.root --passphrase-file {data}/passphrase"
         word = "fault" if soon[0].at <= at else "warning"
         return f"{word}: {'; '.join(one.sentence(at) for one in soon)}; {advice}"
 

@@ -98,10 +98,13 @@ class Crew:
             try:
                 busy = step()
                 faults = 0
-            except Exception:
+            except Exception as fault:
                 faults += 1
                 self._gauges.count("worker_faults")
-                log.exception("%s: a step failed, it is tried again", threading.current_thread().name)
+                # What the package refuses says itself what to do, such as keys that have ended; the rest needs its traceback.
+                own = isinstance(fault, EpimeterError)
+                said = f"{fault}; it is tried again" if own else "a step failed, it is tried again"
+                log.error("%s: %s", threading.current_thread().name, said, exc_info=not own)
                 self._stop.wait(min(10.0, 0.2 * 2**faults))
                 continue
             if not busy:
