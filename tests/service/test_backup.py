@@ -102,6 +102,54 @@ def _refused_by_its_tiles(newest, older, tmp_path):
     memory.unlink()
 
 
+def _no_command_signs_in_it(folder):
+    """Commands that sign refuse a registry that was put back: its log would get a second face, its trust root a second version."""
+    for words in (
+        ("log", "publish", folder.parent / "second-face", "--issuer"),
+        ("keys", "rotate"),
+        ("certificates", "--issuer"),
+    ):
+        secret = () if words[0] == "certificates" else ("--passphrase-file", folder / "passphrase")
+        done = epimeter(*words, folder / "registry", *secret)
+        assert done.returncode == 2 and "older state than the world has seen" in done.stderr, done.stderr
+    assert not (folder.parent / "second-face").exists()
+
+
+def _forked(folder, tmp_path):
+    """A memory-less copy that was published further elsewhere, then shown to the server as its tiles, with the memory put back."""
+    memory = folder.with_name("data.published.json")
+    kept = memory.read_bytes()
+    memory.unlink()
+    while json.loads(kept)["log_size"] > _publish(folder, tmp_path / "fork"):
+        words = ("--root-keys", folder.with_name("data.root"), "--passphrase-file", folder / "passphrase")
+        rotated = epimeter("keys", "rotate", folder / "registry", "status", *words)
+        assert rotated.returncode == 0, rotated.stderr
+    memory.write_bytes(kept)
+
+
+def _publish(folder, target):
+    done = epimeter(
+        "log", "publish", target, "--issuer", folder / "registry", "--passphrase-file", folder / "passphrase"
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split("the log has ")[1].split()[0].replace(",", ""))
+
+
+def test_a_log_with_a_second_face_is_refused_also_where_its_tiles_show_that_face(tmp_path):
+    with running(tmp_path) as made, made.tenant("Forked") as client:
+        file = tmp_path / "registry.tar"
+        assert epimeter("backup", file, "--data", made.folder).returncode == 0
+        number = client.post(PATH, json=ground.body(ground.columns(2000), model_version="1")).json()["evaluation_id"]
+        client.post("/v1/certificates", json={"evaluation_id": number}).raise_for_status()
+    shutil.rmtree(made.folder)
+    assert epimeter("restore", file, "--data", made.folder).returncode == 0
+    _forked(made.folder, tmp_path)
+    for settings in ({}, {"tiles": tmp_path / "fork"}, {}):  # and what the tiles say is not remembered
+        assert "are not those that were published" in refused(made.folder, **settings)
+    done = epimeter("succeed", "--data", made.folder)
+    assert done.returncode == 2 and "Restore the backup again" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(kind, tmp_path, request):
     def database():
@@ -117,7 +165,8 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
 
         def load():
             with httpx.Client(base_url=made.url, headers={"x-api-key": key}, timeout=60, verify=NO_TLS) as one:
-                while not stop.is_set():
+                # Fewer than the tier allows in a minute: PostgreSQL keeps the window, so what follows would be refused too.
+                while not stop.is_set() and len(answers) < 300:
                     answers.append(one.post(PATH, json=ONE).status_code)
 
         thread = threading.Thread(target=load)
@@ -128,7 +177,7 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
         stop.set()
         thread.join()
         assert done.returncode == 0, done.stderr
-        assert set(answers) <= {200, 429} and file.stat().st_mode & 0o777 == 0o600
+        assert set(answers) == {200} and file.stat().st_mode & 0o777 == 0o600
         assert epimeter("backup", file, "--data", made.folder, *words).returncode == 2
         client.post(f"/v1/certificates/{certificate}/revoke", json={"reason": "after the backup"}).raise_for_status()
         assert client.get(f"/v1/certificates/{certificate}/status").json()["status"] == "REVOKED"
@@ -166,6 +215,7 @@ def test_a_backup_made_under_load_is_the_registry_and_an_older_one_is_refused(ki
     assert (
         "older state than the world has seen" in sentence and "status list" in sentence and "newer backup" in sentence
     )
+    _no_command_signs_in_it(made.folder)
     _goes_on_with_a_successor(made.folder, fresh, words, key, certificate, seen, tmp_path)
     # A damaged backup is refused before anything is written.
     data = bytearray(file.read_bytes())

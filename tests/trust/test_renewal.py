@@ -17,13 +17,17 @@ def opened(typed, written):
 
 
 def line(typed):
-    return json.loads(typed("certificates", "--issuer", "shop", "--json")[1])[0]
+    code, out, err = typed("certificates", "--issuer", "shop", "--json")
+    assert code == 0, err
+    return json.loads(out)[0]
 
 
 def verdict(typed):
     fingerprint = newest_root(Path("shop")).fingerprint
     words = ("verify", "c.json", "--root", "shop/trust-root.json", "--fingerprint", fingerprint)
-    return json.loads(typed(*words, "--status", "shop/status/1.json", "--json")[1])["verdict"]
+    _, out, err = typed(*words, "--status", "shop/status/1.json", "--json")
+    assert out, err
+    return json.loads(out)["verdict"]
 
 
 def turn(calendar, typed, days):
@@ -94,7 +98,7 @@ def test_what_decides_nothing_and_what_only_an_operator_lifts(calendar, typed, w
 def test_the_dates_go_into_a_calendar_and_an_older_issuer_learns_its_past(calendar, typed, written, tmp_path):
     head = opened(typed, written)
     calendar.days = 40
-    typed("log", "publish", "--issuer", "shop", "web")
+    assert typed("log", "publish", "--issuer", "shop", "web")[0] == 0
     before = line(typed)
     with sqlite3.connect(tmp_path / "shop" / "log.db") as connection:
         connection.execute("DROP TABLE standings")

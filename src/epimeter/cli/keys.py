@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from epimeter.cli.issuer import refuse_put_back
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 
@@ -61,6 +62,7 @@ def rotate(folder: str, role: str | None, root_keys: str | None, passphrase_file
     from epimeter.trust.succession import endings, newest_root, rotate_due
     from epimeter.trust.succession import rotate as succeed
 
+    refuse_put_back(folder)
     place, secret, at = Path(folder), passphrase(passphrase_file), moment_of(None)
     if role is None:
         done = rotate_due(place, secret, at, root_folder=root_keys)
@@ -87,6 +89,7 @@ def end(folder: str, key_id: str, reason: str, root_keys: str | None, passphrase
     """End a key early: retired keys still prove what they signed, compromised ones only what outsiders saw before."""
     from epimeter.trust.succession import end_key, newest_root
 
+    refuse_put_back(folder)
     end_key(Path(folder), key_id, reason, passphrase(passphrase_file), moment_of(None), root_folder=root_keys)
     click.echo(f"key {key_id} is {reason}; trust root version {newest_root(Path(folder)).version}")
 

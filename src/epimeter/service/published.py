@@ -23,6 +23,7 @@ from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.service.settings import Settings, SettingsError
 from epimeter.store import Store, journal
 from epimeter.trust.checkpoint import Checkpoint
+from epimeter.trust.registry import Registry
 
 WAY_OUT = (
     "Restore a newer backup. Where there is none, begin a successor of the log, which names the old one's end, with: "
@@ -43,20 +44,33 @@ class Published(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def place(settings: Settings) -> Path:
     """Where it is written down: beside the data folder, so that a copy put in its place does not bring its own."""
-    folder = settings.folder.absolute()
-    return Path(settings.published) if settings.published else folder.with_name(f"{folder.name}.published.json")
+    return Path(settings.published) if settings.published else _beside(settings.folder.absolute())
+
+
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.published.json")
 
 
 def now_shown(ledger: IssuerFolder, store: Store) -> Published:
     """What is published at this moment."""
-    point = Checkpoint.from_text(ledger.registry.log.checkpoint().text)
     with store.reading() as db:
         number = journal.last_number(db)
+    return shown_by(ledger.registry, number)
+
+
+def shown_by(registry: Registry, journal_number: int) -> Published:
+    """What the folder of a registry publishes; the database alone knows the number of the last audit entry."""
+    point = Checkpoint.from_text(registry.log.checkpoint().text)
     root = base64.b64encode(point.root).decode("ascii")
-    registry = ledger.registry
-    return Published(
-        registry.log.origin, point.size, root, registry.statuses().version, number, registry.root().version
-    )
+    version = registry.statuses().version
+    return Published(registry.log.origin, point.size, root, version, journal_number, registry.root().version)
+
+
+def refuse_older_folder(registry: Registry, data: Path) -> None:
+    """Refuse a registry in the data folder of a service that was put back: a command must not give its log a second face."""
+    memory = Memory(_beside(data))
+    if (before := memory.read()) is not None:
+        memory.refuse_older(shown_by(registry, before.journal_number), registry)
 
 
 def behind(shown: Published, seen: Published) -> list[str]:
@@ -95,7 +109,7 @@ class Memory:
         """Write it down, whole or not at all; what counts up never goes back."""
         before = self._written or self.read()
         if before is not None and before.origin == shown.origin:
-            newer = shown if shown.log_size >= before.log_size else before
+            newer = shown if shown.log_size > before.log_size else before
             shown = msgspec.structs.replace(
                 newer,
                 status_version=max(shown.status_version, before.status_version),
@@ -120,7 +134,7 @@ class Memory:
             raise
         self._written = shown
 
-    def refuse_older(self, shown: Published, ledger: IssuerFolder) -> None:
+    def refuse_older(self, shown: Published, registry: Registry) -> None:
         """Refuse to go on from a state that is older than what the world has seen, or another."""
         before = self.read()
         if before is None:
@@ -131,12 +145,19 @@ class Memory:
             )
         if older := behind(shown, before):
             raise SettingsError(f"this is an older state than the world has seen: {'; '.join(older)}. {WAY_OUT}.")
+        self.refuse_another(registry)
+
+    def refuse_another(self, registry: Registry, way_out: str = WAY_OUT) -> None:
+        """Refuse a log that is long enough and begins with other entries than were published."""
+        before = self.read()
+        if before is None or before.origin != registry.log.origin or registry.log.size < before.log_size:
+            return
         try:
-            point = Checkpoint.from_text(ledger.registry.log.checkpoint(before.log_size).text)
+            point = Checkpoint.from_text(registry.log.checkpoint(before.log_size).text)
             same = base64.b64encode(point.root).decode("ascii") == before.log_root
         except LogError:
             same = False
         if not same:
             raise SettingsError(
-                f"the first {before.log_size:,} entries of this log are not those that were published. {WAY_OUT}."
+                f"the first {before.log_size:,} entries of this log are not those that were published. {way_out}."
             )

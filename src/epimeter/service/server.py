@@ -74,14 +74,16 @@ def run(settings: Settings, *, new_admin_key: bool = False, say: Say = print, pa
                     f"{_passphrase_place(settings)}: move the folder of the root key to a medium in a drawer, and say where it is "
                     "with root_keys when keys are due; while it lies there keys rotate by themselves"
                 )
+            # Before anything is signed: keys that rotate in an older state would make a second trust root of one version.
+            memory = Memory(place(settings))
+            memory.refuse_another(ledger.registry)  # and before tiles are asked, which may show the other log
+            if settings.tiles is not None and not first:
+                published_tiles.ask(settings.tiles, memory, ledger.registry, say)
+            memory.refuse_older(now_shown(ledger, store), ledger.registry)
             for sentence in ledger.rotate_due():
                 say(sentence)
             ledger.check()
             _refuse_strangers(store, ledger, secrets)
-            memory = Memory(place(settings))
-            if settings.tiles is not None and not first:
-                published_tiles.ask(settings.tiles, memory, ledger.registry, say)
-            memory.refuse_older(now_shown(ledger, store), ledger)
             errands.warm()
             children.wait()
             with alone(settings.folder / "first.lock"):

@@ -81,6 +81,7 @@ def _begun(
             )
         ledger = IssuerFolder(folder, settings.address, passphrase, root_folder=settings.root_folder)
         try:
+            memory.refuse_another(ledger.registry, "Restore the backup again, then: epimeter succeed")
             if not behind(now_shown(ledger, store), seen):
                 raise SettingsError("this registry is no older than what was published; start it with: epimeter serve")
         finally:

@@ -147,8 +147,8 @@ class StandardsEvaluation:
                 "obstacles": [] if self.judgement is None else list(self.judgement.obstacles),
             }
         if "onto" in self.standards:
-            found, made_claim = self.onto, self.claim
-            unsaid = found is None or "onto" in self.unclaimed
+            made_claim = self.claim
+            found = None if "onto" in self.unclaimed else self.onto  # then no word on its numbers is said
             made["onto"] = {
                 "level": "none" if made_claim is None else made_claim.level,
                 "measured_level": "none" if made_claim is None else made_claim.measured_level,
@@ -156,12 +156,12 @@ class StandardsEvaluation:
                 "assessed": None if made_claim is None else made_claim.assessed,
                 "declared": [] if made_claim is None else list(made_claim.declared),
                 "unclaimed": self.unclaimed.get("onto"),
-                "ece_class": None if unsaid else onto_class(found.ece, "ece"),
-                "u_recall_class": None if unsaid else onto_class(found.u_recall, "u_recall"),
+                "ece_class": None if found is None else onto_class(found.ece, "ece"),
+                "u_recall_class": None if found is None else onto_class(found.u_recall, "u_recall"),
                 "flags": {} if made_claim is None else dict(made_claim.flags),
                 "missing": [] if made_claim is None else list(made_claim.missing),
-                "risk": None if unsaid else found.risk,
-                "risk_action": None if unsaid else RISK[found.risk_index].action,
+                "risk": None if found is None else found.risk,
+                "risk_action": None if found is None else RISK[found.risk_index].action,
                 "assurance": self._assured("onto"),
                 "statement": self.statement,
                 "undefined": self.onto_undefined,
