@@ -151,3 +151,11 @@ def test_a_log_that_its_samples_contradict_says_so(tmp_path):
         log(tmp_path, kept["samples"], "run.json", eval=kept["eval"], results=results)
         notes = [note for note in read_log(path).notes if "the log says" in note]
         assert [said in note for note in notes] == ([] if said is None else [True])
+
+
+def test_a_hundred_thousand_options_are_read(tmp_path):
+    log = json.loads((Path(__file__).parent / "data" / "inspect_mc_logprobs.json").read_text("utf-8"))
+    log["samples"][0]["choices"] = [f"option {i}" for i in range(100_000)]
+    (tmp_path / "many.json").write_text(json.dumps(log))
+    answers = read_log(tmp_path / "many.json")
+    assert answers.rows.column("confidence").null_count == 0

@@ -267,7 +267,7 @@ def content(head: bytes) -> str:
         wide = any(b"\0" not in one and other.count(0) > len(other) // 2 for one, other in (halves, halves[::-1]))
         return "UTF-16 text without its mark" if wide else "binary data"
     text = head.removeprefix(BOM).lstrip()
-    return "JSON" if text[:1] in (b"{", b"[") else "text"
+    return "nothing" if not text else "JSON" if text[:1] in (b"{", b"[") else "text"
 
 
 def format_of(stream: Stream, said: str | None) -> str:

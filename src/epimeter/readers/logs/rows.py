@@ -124,10 +124,11 @@ class LogRows:
             here = at_answer(answer.tokens, answer.answer, answer.options or ()) if answer.answer else None
             if here is not None:
                 row["source:answer_token"] = here.chosen
-                if answer.options and here.ranked > 1 and here.mass > 0:
-                    row["source:choice_logprob"] = here.chosen / here.mass
-                    row["outside_options"] = max(0.0, 1 - here.mass)
-                    probabilities = [here.options[name] / here.mass for name in answer.options]
+                mass = here.mass  # summed once: a question may have a hundred thousand options
+                if answer.options and here.ranked > 1 and mass > 0:
+                    row["source:choice_logprob"] = here.chosen / mass
+                    row["outside_options"] = max(0.0, 1 - mass)
+                    probabilities = [here.options[name] / mass for name in answer.options]
         if probabilities is not None:
             row["option_probabilities"] = probabilities
             if answer.label is not None:

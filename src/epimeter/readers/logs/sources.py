@@ -191,8 +191,8 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
             scale = 1.0
         elif some_share and top > 1:
             raise ReadError(
-                f"{name} must have one scale; {source} has {known[(known > 0) & (known < 1)][0]:g} and {top:g}. Say "
-                f"it with --scale 100",
+                f"{name} must have one scale; {source} has {known[(known > 0) & (known < 1)][0]:g} and {top:g}. Mend the log, or "
+                f"say with --scale 100 that all of them are out of 100",
                 field="confidence",
             )
         elif 10 < top <= 100:
