@@ -87,7 +87,6 @@ SAME = {
     ("test", "--gate"): "calibration is not refuted: nothing to stop",
     ("slices", "--depth"): "no crossing of the two columns is large enough",
     ("slices", "--alpha"): "no segment stands out at either",
-    ("slices", "--kind"): "what is said less what comes true is one number for both",
     ("compare", "--paired"): "the outcomes say so already",
     ("draw", "--json"): "given already",
     ("passport", "--kind"): "the names say so already",

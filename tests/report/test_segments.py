@@ -88,3 +88,15 @@ def test_slices_of_one_row_and_unknown_columns_are_answered_in_a_sentence(tmp_pa
     found = told("slices", tmp_path / "a.csv", "--by", "place")
     assert [s["n_rows"] for s in found["segments"]] == [1, 2] and found["segments"][0]["low"] == -1
     assert isinstance(run("slices", tmp_path / "a.csv", "--by", "nowhere").exception, InputError)
+
+
+def test_segments_say_what_is_stated_how_rows_were_read_and_what_is_odd(tmp_path):
+    rng = np.random.default_rng(0)
+    prob = rng.random(400)
+    true = (rng.random(400) < prob).astype(object)
+    true[:5] = ""
+    lines = [f"{y},{1 - p},{'ab'[k % 2]}" for k, (y, p) in enumerate(zip(true, prob, strict=True))]
+    (tmp_path / "rows.csv").write_text("\n".join(["y_true,y_prob,site", *lines]))
+    said = CliRunner().invoke(epimeter, ["slices", str(tmp_path / "rows.csv")]).output
+    for words in ("events: each row states", "5 of 400 rows have no label and were left out", "1 - p passed?"):
+        assert words in said

@@ -54,8 +54,8 @@ def slices(
 
     form = asked_form(output, as_json, without=("png", "svg"))
     refuse_overwriting(output, file)
-    residual, columns, notes, source = _read(file, choice, format, by)
-    facts: dict[str, Any] = {"alpha": alpha, "notes": notes, "source": source}
+    residual, columns, notes, source, states = _read(file, choice, format, by)
+    facts: dict[str, Any] = {"alpha": alpha, "notes": notes, "source": source, "states": states}
     found = crossed(residual, columns, **facts) if by else worst(residual, columns, least=least, depth=depth, **facts)
     write(found.rendered(form), output)
 
@@ -66,8 +66,11 @@ def _read(file: str, choice: Choice, format: str | None, by: tuple[str, ...]) ->
 
     from epimeter.cli.judging import refuse_weights
     from epimeter.errors import InputError
+    from epimeter.kinds import WORDING
     from epimeter.readers import arrivals, verbatim
     from epimeter.readers.assembly import joined
+    from epimeter.report.oddities import oddities
+    from epimeter.report.remarks import remarks
     from epimeter.report.slicing import coded
     from epimeter.views import view
 
@@ -105,4 +108,11 @@ def _read(file: str, choice: Choice, format: str | None, by: tuple[str, ...]) ->
         )
     if rows.group is not None:
         notes.append("rows of one group are taken as independent here")
-    return event.prob.astype(np.float64) - event.true, columns, tuple(notes), table.source
+    read = remarks({"unlabelled": int(table.awaiting.sum()), "notes": table.remarks}, rows.n_rows)
+    notes = [
+        *(sentence.removesuffix(".") for sentence in read),
+        *oddities(rows, view(rows.y_true, rows.y_prob, kind=rows.kind)),
+        *notes,
+    ]
+    residual = event.prob.astype(np.float64) - event.true
+    return residual, columns, tuple(notes), table.source, WORDING[rows.kind].what

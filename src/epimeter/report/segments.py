@@ -73,9 +73,11 @@ class Segments(Held):
         homogeneity: tuple[float, int, float] | None,
         notes: Sequence[str] = (),
         source: str = "",
+        states: str = "",
     ) -> None:
         self.total, self.segments, self.looked_at, self.alpha = total, tuple(segments), looked_at, alpha
-        self.adjust, self.homogeneity, self.notes, self.source = adjust, homogeneity, tuple(notes), source
+        self.adjust, self.homogeneity, self.notes = adjust, homogeneity, tuple(notes)
+        self.source, self.states = source, states
 
     @property
     def significant(self) -> tuple[Segment, ...]:
@@ -98,6 +100,7 @@ class Segments(Held):
     def to_dict(self) -> dict[str, Any]:
         made: dict[str, Any] = {
             "source": self.source,
+            "states": self.states,
             "looked_at": self.looked_at,
             "alpha": self.alpha,
             "adjust": self.adjust,
@@ -150,7 +153,7 @@ class Segments(Held):
         if self.notes:
             blocks.append(Items(self.notes, "mind"))
         blocks.append(Paragraph("The gap is what was said on average minus what came true: positive says too much."))
-        subtitle = f"{self.source} · {self.total.n_rows:,} rows".strip(" ·")
+        subtitle = " · ".join(part for part in (self.source, f"{self.total.n_rows:,} rows", self.states) if part)
         return Document("Where it is off", subtitle, (Section("Segments", tuple(blocks)),))
 
 
