@@ -13,7 +13,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.arrow_claims import claims
 from epimeter.readers.forecast_columns import states_forecast
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
-from epimeter.service.bodies import Body
+from epimeter.service.bodies import OTHERS, Body
 from epimeter.service.columns import Columns, refuse_many, words
 from epimeter.service.forecast_rows import ForecastRows, forecast_rows
 from epimeter.service.problems import Problem
@@ -134,7 +134,7 @@ def _refuse_names(names: list[str]) -> None:
         return
     unknown = [name for name in names if name not in COLUMNS]
     if unknown or len(set(names)) < len(names) or not {"confidence", "correct"} <= set(names):
-        what = f"{unknown[0]!r:.60} is none of them" if unknown else "one is missing or stands twice"
+        what = f"{unknown[0]!r:.60} is none of them{OTHERS}" if unknown else "one is missing or stands twice"
         raise ReadError(f"columns must be confidence, correct and any of {', '.join(COLUMNS[2:])}; {what}")
 
 

@@ -29,6 +29,8 @@ PIECE = 256 * 1024
 OF_KEY = "key` in `"
 """How msgspec says that not the value but the key is wrong."""
 ENCODINGS = ("identity", "gzip", "zstd")
+OTHERS = ". Probabilities of events or classes, and labels beside predictions, become answers by `epimeter submit` and on /upload"
+"""What to do with columns that are no answers."""
 T = TypeVar("T")
 
 
@@ -192,7 +194,7 @@ def read_as(kind: type[T], raw: bytes) -> T:
 
 
 def invalid(fault: msgspec.MsgspecError, kind: Any, where: str = "") -> Problem:
-    """What msgspec says of a value that is no `kind`, as a problem with a pointer; an enumeration is listed."""
+    """What msgspec says of a value that is no `kind`, as a problem with a pointer; enumerations and fields are listed."""
     said, _, path = str(fault).partition(" - at `")
     if path.startswith(OF_KEY):
         said, path = f"A key: {said[:1].lower()}{said[1:]}", path.removeprefix(OF_KEY)
@@ -200,11 +202,30 @@ def invalid(fault: msgspec.MsgspecError, kind: Any, where: str = "") -> Problem:
     sentence = said[:1].lower() + said[1:]
     if said.startswith("Invalid enum value ") and (words := _words(kind, path.rstrip("`"))):
         sentence = f"must be one of {', '.join(words)}; got {said.removeprefix('Invalid enum value ')}"
+    if (name := re.fullmatch(r"Object contains unknown field `(.*)`", said, re.DOTALL)) and (
+        known := _fields(kind, path.rstrip("`"))
+    ):
+        sentence = (
+            f"its fields are {', '.join(known)}; {name[1]!r:.60} is none of them{OTHERS if 'correct' in known else ''}"
+        )
     return Problem("invalid", f"{pointer or 'the body'}: {sentence}", errors=[(pointer, sentence)])
 
 
 def _words(kind: Any, path: str) -> list[str]:
     """The words that may stand at a path of a document."""
+    found = _types_at(kind, path)
+    return [str(word) for info in found if isinstance(info, msgspec.inspect.LiteralType) for word in info.values]
+
+
+def _fields(kind: Any, path: str) -> list[str]:
+    """The fields that an object at a path of a document may have."""
+    found = _types_at(kind, path)
+    return [
+        field.encode_name for info in found if isinstance(info, msgspec.inspect.StructType) for field in info.fields
+    ]
+
+
+def _types_at(kind: Any, path: str) -> list[msgspec.inspect.Type]:
     found = [msgspec.inspect.type_info(kind)]
     for part in [*re.findall(r"\.(\w+)|\[", path), None]:
         found = [
@@ -213,7 +234,7 @@ def _words(kind: Any, path: str) -> list[str]:
         if part is None:
             break
         found = [one for info in found for one in _inside(info, part)]
-    return [str(word) for info in found if isinstance(info, msgspec.inspect.LiteralType) for word in info.values]
+    return found
 
 
 def _inside(info: msgspec.inspect.Type, part: str) -> list[msgspec.inspect.Type]:
