@@ -143,9 +143,9 @@ class Memory:
             raise SettingsError(
                 f"{self.path} is of the log {before.origin}; this one is {shown.origin}. Set another `published`."
             )
+        self.refuse_another(registry)  # the graver fault, and an older state may have both
         if older := behind(shown, before):
             raise SettingsError(f"this is an older state than the world has seen: {'; '.join(older)}. {WAY_OUT}.")
-        self.refuse_another(registry)
 
     def refuse_another(self, registry: Registry, way_out: str = WAY_OUT) -> None:
         """Refuse a log that is long enough and begins with other entries than were published."""

@@ -19,12 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.card_index import find
 from epimeter.inference.bootstrap import ends
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import count_bytes, replicates, words
-from epimeter.inference.intervals import interval
+from epimeter.inference.intervals import Request
 from epimeter.inference.scheme import scheme
-from epimeter.inference.spread import clopper_pearson
+from epimeter.inference.spread import clopper_pearson, design_of
 from epimeter.inference.statistic import Statistic
 from epimeter.metrics.bin.onto import LEAST_GROUP, STANDARD_BINS
 from epimeter.results import Interval
@@ -316,10 +317,11 @@ def _worst_gap(records: Sorted, value: float, plan: AssessmentPlan) -> Interval:
     """
     if plan.strategy != "adaptive":
         binning = "mass" if plan.strategy == "equal_mass" else "width"
-        right = records.right.astype(np.uint8)
-        found = interval(
-            "mce", right, records.prob, level=plan.level, bins=plan.bins, binning=binning, groups=records.group
-        )
+        rows = Binary(true=records.right.astype(np.uint8), prob=records.prob)  # doubted when they became records
+        metric = find("mce")
+        recipe, rest = metric.settle({"bins": plan.bins, "binning": binning})
+        totals = recipe.finish(recipe.summarise(rows))
+        found = Request(plan.level, "auto").of(metric, recipe, totals, rows, rest, design_of(rows, records.group))
         return Interval(low=found.low, high=found.high, level=found.level, method=found.method)
     index = _onto_index(records, plan)
     gap = records.right - records.prob

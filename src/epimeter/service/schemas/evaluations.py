@@ -110,6 +110,7 @@ class ForecastFindings(Struct, frozen=True, kw_only=True):
     refuted: bool | None
     """Whether calibration is refuted at level 0.05; null where no test is made."""
     verdict: tuple[str, ...]
+    """What a reader asks first, in sentences: refuted or not, by which test, and how far coverage is off."""
 
 
 class Evaluation(Struct, frozen=True, kw_only=True, omit_defaults=False):
