@@ -296,7 +296,7 @@ def test_a_full_disk_gives_one_sentence_and_loses_nothing(registry, first_signer
     assert audit(registry.folder / "log.db", policy(registry)).sound
     for identity in (before.id, *lines[:-1]):
         assert verdict(registry, registry.certificate(identity)) in ("VALID", "SUPERSEDED")
-    after = registry.certify(other_data(0), SUBJECT, first_signers, AT)  # with room again it goes on
+    after = registry.certify(other_data(9_999), SUBJECT, first_signers, AT)  # with room again it goes on
     assert verdict(registry, after.certificate) == "VALID"
 
 

@@ -92,9 +92,15 @@ def issuer_folder(tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("EPIMETER_PASSPHRASE", "words enough for a test")
         rows = [(k, (k * 37 % 120) / 120 + 1 / 240) for k in range(1200)]
-        lines = [f"r{k},2024-01-0{1 + k % 9}T10:00:00Z,{p:.3f},{int(k * 53 % 997 / 997 < p)}" for k, p in rows]
+
+        def written(month, step):
+            """Rows of a month; other outcomes are other data, whatever their times."""
+            return [
+                f"r{k},2024-0{month}-0{1 + k % 9}T10:00:00Z,{p:.3f},{int(k * step % 997 / 997 < p)}" for k, p in rows
+            ]
+
+        lines, later = written(1, 53), written(2, 71)
         (folder / "timed.csv").write_text("\n".join(["id,timestamp,confidence,correct", *lines]))
-        later = [line.replace("2024-01-0", "2024-02-0") for line in lines]
         (folder / "later.csv").write_text("\n".join(["id,timestamp,confidence,correct", *later]))
         (folder / "wrong.txt").write_text("another passphrase")
         prepared(
