@@ -42,7 +42,7 @@ class IssuerRecords:
         self.issuer, self.list_id = (str(value) for value in rows[0])
         self._sound: tuple[tuple[int, int], TrustRoot | None] | None = None
         """The trust root where one of its log keys is compromised, else None; and the file that it was read from."""
-        if len(self._rows("SELECT 1 FROM sqlite_master WHERE name IN ('standings_due', 'certified_data')")) < 2:
+        if len(self._rows("SELECT 1 FROM sqlite_master WHERE name IN ('standings_by_day', 'certified_data')")) < 2:
             self.log.beside(_remember)
 
     def close(self) -> None:

@@ -36,6 +36,7 @@ CREATE TABLE standings (
 INDEXES = (
     "CREATE INDEX IF NOT EXISTS standings_of ON standings (certificate, number)",
     "CREATE INDEX IF NOT EXISTS standings_due ON standings (certificate, number, due) WHERE due IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS standings_by_day ON standings (due, certificate, number) WHERE due IS NOT NULL",
 )
 CAUSES = ("issued", "renewed", "missed", "overdue", "operator", "superseded", "attested")
 LIFTED = ("missed", "overdue")
@@ -145,12 +146,13 @@ def events_of(connection: sqlite3.Connection, certificate: str) -> list[Event]:
     return [Event(**dict(zip(Event.__dataclass_fields__, row, strict=True))) for row in rows.fetchall()]
 
 
-def due_by(connection: sqlite3.Connection, day: str) -> list[str]:
-    """The certificates whose next evaluation was due, or will be, by a day."""
+def due_by(connection: sqlite3.Connection, day: str, most: int) -> list[str]:
+    """The certificates whose next evaluation was due, or will be, by a day; at most so many."""
     query = (
-        "SELECT certificate, max(number), due FROM standings WHERE due IS NOT NULL GROUP BY certificate HAVING due <= ?"
+        "SELECT certificate FROM standings AS this WHERE due <= ? AND NOT EXISTS (SELECT 1 FROM standings AS later "
+        "WHERE later.certificate = this.certificate AND later.number > this.number AND later.due IS NOT NULL) LIMIT ?"
     )
-    return [row[0] for row in connection.execute(query, (day,))]
+    return [row[0] for row in connection.execute(query, (day, most))]
 
 
 def standing_of(events: list[Event], status: str) -> Standing:

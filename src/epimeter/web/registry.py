@@ -172,7 +172,7 @@ def _of_status(ledger: Any, word: str) -> list[str] | None:
 def _due_by(ledger: Any, day: str) -> tuple[list[str], int] | None:
     """The ids of the certificates due by a day and its last moment; None where they are too many to be named."""
     with reading(ledger.folder / "log.db") as connection:
-        ids = standing.due_by(connection, day)
+        ids = standing.due_by(connection, day, NARROW + 1)
     end = datetime.combine(date.fromisoformat(day), clock.max, UTC)
     return None if len(ids) > NARROW else (ids, micros(end))
 
