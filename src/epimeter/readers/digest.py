@@ -7,7 +7,9 @@ number of dimensions (one byte), its lengths (8 bytes each, little-endian) and i
 where one is above 255. One data set has one digest, whatever the file format it came in.
 
 `epi-col-v2` is the same over every column that a verdict uses: first the kind of forecast, one word, and after the columns
-above also times, classes, sources of truth and categories. `i8` are times, microseconds since 1970; `t4` are words: the number
+above also times, classes, sources of truth and categories, the flags of records without ground truth, what belongs together,
+and, one word each where they are so: an id that stands twice, a sentence on predictions that contradict the classes, and by what
+map the confidences were changed. `i8` are times, microseconds since 1970; `t4` are words: the number
 of different ones, each with its length in bytes (4 bytes each), then for each row the number of its word in the order of
 their first appearance, -1 where there is none (4 bytes). A certificate states `epi-col-v1` and, over whole records,
 `epi-rec-v1`; an evaluation and a passport state `epi-col-v2`.
@@ -26,7 +28,10 @@ SCHEME = "epi-col-v1"
 COLUMNS = ("confidence", "label", "unknown", "detected")
 """Columns in the order they are digested; one that is absent is left out."""
 WHOLE_SCHEME = "epi-col-v2"
-WHOLE_COLUMNS = ("kind", *COLUMNS, "timestamp", "class", "ground_truth_source", "category")
+WHOLE_COLUMNS = (
+    "kind", *COLUMNS, "timestamp", "class", "ground_truth_source", "category", "unlabelled_unknown", "unlabelled_detected", "group",
+    "repeated_id", "contrary", "recalibrated_by",
+)  # fmt: skip
 """Those of the second scheme: all that a verdict uses."""
 PIECE = 1 << 17
 """Values that are written at a time."""

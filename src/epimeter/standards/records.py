@@ -152,9 +152,10 @@ class Records:
     @property
     def whole_digest(self) -> str:
         """`epi-col-v2` digest of every column that a verdict uses: the same digest, the same verdicts."""
+        silent = (None, None) if self.silent is None else self.silent
         return dataset_digest(
             {
-                "kind": np.array([self.kind], object),
+                "kind": _word(self.kind),
                 "confidence": self.given.prob.astype(np.float64, copy=False),
                 "label": self.given.true,
                 "unknown": self.unknown,
@@ -163,9 +164,20 @@ class Records:
                 "class": None if self.classes is self.given.true else self.classes,
                 "ground_truth_source": self.ground_truth_source,
                 "category": self.category,
+                "unlabelled_unknown": silent[0],
+                "unlabelled_detected": silent[1],
+                "group": None if self.groups is None else self.groups.astype(object),
+                "repeated_id": _word(self.repeated),
+                "contrary": _word(self.contrary),
+                "recalibrated_by": _word(self.recalibrated_by),
             },
             scheme=WHOLE_SCHEME,
         )
+
+
+def _word(fact: str | None) -> NDArray[np.object_] | None:
+    """A fact about all records as a column of one word."""
+    return None if fact is None else np.array([fact], object)
 
 
 def records(
