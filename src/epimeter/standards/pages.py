@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
+
 from epimeter.documents.sections import Document, Grid, Items, Paragraph, Picture, Section, Tone
 from epimeter.report import figures
 from epimeter.report.measurement import Report
 from epimeter.report.pages import document
+from epimeter.results import Interval
 from epimeter.standards.evaluated import NAMES, StandardsEvaluation
 from epimeter.standards.mapping import AS_OF, FRAMEWORKS, LIMITS, MAPPING
 from epimeter.standards.reading import Reading
@@ -174,6 +177,12 @@ def _gauges(made: StandardsEvaluation) -> tuple[Picture, ...]:
     )
 
 
+def _span(name: str, span: Interval) -> str:
+    """An interval; that of a cut score is cut, too, as both are before they are held against a limit (C-07)."""
+    low, high = (math.floor(end) if name == "ers.ers" else end for end in (span.low, span.high))
+    return f"{low:.4g} to {high:.4g}"
+
+
 def _numbers(made: StandardsEvaluation) -> Grid:
     rows, tones = [], []
     for reading in made.readings:
@@ -192,7 +201,7 @@ def _numbers(made: StandardsEvaluation) -> Grid:
             (
                 reading.title,
                 shown(reading),
-                "–" if span is None else f"{span.low:.4g} to {span.high:.4g}",
+                "–" if span is None else _span(reading.name, span),
                 limits or (reading.undefined or "no limit"),
                 note,
                 "" if reading.null_mean is None else f"{reading.null_mean:.4f}",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -173,6 +174,9 @@ def paper(facts: Facts, at: datetime) -> Document:
 def metrics(document: Facts) -> list[Facts]:
     """The three numbers that the level rests on, beside its limits; each with a drawing."""
     found, level = document["metrics"], document["certificate"]["level"]
+    cut = tuple(
+        math.floor(end) for end in found["ers_raw_ci95"]
+    )  # as the score is, before it is held against a limit (C-07)
     lines = (
         ("ECE", "ece", found["ece"], found["ece_ci95"], 0.3, {one.name: one.ece for one in LEVELS}, "at most"),
         (
@@ -184,7 +188,7 @@ def metrics(document: Facts) -> list[Facts]:
             {one.name: one.u_recall for one in LEVELS},
             "at least",
         ),
-        ("ERS", "ers", found["ers"], found["ers_raw_ci95"], 100, {one.name: one.ers for one in LEVELS}, "at most"),
+        ("ERS", "ers", found["ers"], cut, 100, {one.name: one.ers for one in LEVELS}, "at most"),
     )
     return [
         {
