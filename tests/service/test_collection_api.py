@@ -219,7 +219,7 @@ def test_a_shift_becomes_an_alarm_an_event_an_entry_a_gauge_and_a_page(service, 
         return [alarm for alarm in alarms if alarm["kind"] == "change" and alarm["state"] != "closed"]
 
     (alarm,) = until(alarmed)
-    feed = until(lambda: b"alarm.opened" in (body := owner.get("/v1/systems/bot/alarms.atom").content) and body)
+    feed = until(lambda: b"change:bot" in (body := owner.get("/v1/systems/bot/alarms.atom").content) and body)
     root = ElementTree.fromstring(feed)
     assert root.tag.endswith("feed") and any("change:bot" in e.findtext("{*}title") for e in root.findall("{*}entry"))
     entries = until(

@@ -280,3 +280,11 @@ def test_two_servers_that_looked_at_the_same_changes_hide_none_that_come_after(s
         collecting.looked(db, [(7, row["changes"])], 20)
         db.execute(update(collected_systems).values(changes=collected_systems.c.changes + 1))
         assert [one["system"] for one in collecting.due(db, 1, 10)] == [7]
+
+
+def test_a_postman_who_waited_for_the_lock_does_not_take_what_another_took_meanwhile(store):
+    with store.writing() as db:
+        outbox.add(db, id="wh", organization="org_a", url="https://a.example", events=["x"], at=1)
+        outbox.post(db, organization="org_a", webhook="wh", event="x", body=b"{}", at=1)
+        assert outbox.claim(db, 101) is not None
+        assert outbox.claim(db, 100) is None  # his clock was read before the other's

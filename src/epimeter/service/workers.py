@@ -88,6 +88,11 @@ class Crew:
             bell.ring()
         for thread in self._threads:
             thread.join(timeout=20)
+        # What was published since the keeper's last round: a folder put back before the next start must be known as older.
+        try:
+            self._memory.write(now_shown(self._ledger, self._store))
+        except Exception:
+            log.exception("what was published last could not be written down")
 
     def _run(self, step: Callable[[], bool], bell: Bell) -> None:
         faults = 0
