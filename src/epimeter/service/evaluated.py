@@ -34,6 +34,21 @@ ENGINE = f"epimeter {__version__}"
 NO_LEVEL = "a certificate states what records with a confidence show; these are forecasts of a number or of a set"
 
 
+def _head(number: str, facts: Facts, attempt: int, at: int, done: int) -> dict[str, Any]:
+    """What every completed evaluation begins with."""
+    return {
+        "evaluation_id": number,
+        "status": "completed",
+        "spec_version": SPEC_VERSION,
+        "model_id": facts.model_id,
+        "model_version": facts.model_version,
+        "domain": facts.domain,
+        "attempt": attempt,
+        "created_at": written(at) or "",
+        "completed_at": written(done),
+    }
+
+
 def answer_of(
     number: str, facts: Facts, attempt: int, at: int, done: int, found: StandardsEvaluation, notes: tuple[str, ...]
 ) -> Evaluation:
@@ -41,15 +56,7 @@ def answer_of(
     made = found.judgement
     assert made is not None
     return Evaluation(
-        evaluation_id=number,
-        status="completed",
-        spec_version=SPEC_VERSION,
-        model_id=facts.model_id,
-        model_version=facts.model_version,
-        domain=facts.domain,
-        attempt=attempt,
-        created_at=written(at) or "",
-        completed_at=written(done),
+        **_head(number, facts, attempt, at, done),
         metrics=Metrics(made.ece, made.u_recall, made.ers),
         compliance=Compliance(
             made.claimed,  # type: ignore[arg-type]
@@ -75,15 +82,7 @@ def forecasts_answer(
     found = msgspec.json.decode(report)
     verdict = found["verdict"] or {"refuted": None, "sentences": ()}
     return Evaluation(
-        evaluation_id=number,
-        status="completed",
-        spec_version=SPEC_VERSION,
-        model_id=facts.model_id,
-        model_version=facts.model_version,
-        domain=facts.domain,
-        attempt=attempt,
-        created_at=written(at) or "",
-        completed_at=written(done),
+        **_head(number, facts, attempt, at, done),
         forecasts=ForecastFindings(
             kind=found["kind"],
             states=found["states"],
