@@ -60,6 +60,8 @@ def test_type_checkers_see_the_metrics_and_their_parameters(tmp_path):
         "reveal_type(corp([0, 1], [0.1, 0.9]).mcb)\n"
         "ece([0, 1], [0.1, 0.9], bin=10)\n"
         "metrics.ece([0, 1], [0.1, 0.9], binning='masss')\n"
+        "import epimeter\n"
+        "reveal_type(epimeter.draw.ReliabilityDisplay.from_predictions([0, 1], [0.1, 0.9]))\n"
     )
     told = subprocess.run(
         [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), str(use)],
@@ -72,4 +74,5 @@ def test_type_checkers_see_the_metrics_and_their_parameters(tmp_path):
     assert 'use.py:4: note: Revealed type is "float"' in told
     assert 'use.py:5: error: Unexpected keyword argument "bin"' in told
     assert "use.py:6: error" in told and "Literal['width', 'mass', 'area']" in told
-    assert "use.py:7" not in told
+    assert 'use.py:8: note: Revealed type is "epimeter.draw.display.ReliabilityDisplay"' in told
+    assert "use.py:7" not in told and "use.py:9" not in told

@@ -44,15 +44,26 @@ __all__ = [
     "UndefinedMetricError",
     "__version__",
     "catalogue",
+    "draw",
+    "errors",
     "evaluate",
     "evaluate_forecasts",
     "find",
+    "inference",
     "metric",
+    "metrics",
     "read_log",
+    "recalibration",
+    "report",
     "scan",
+    "simulate",
+    "standards",
+    "trust",
+    "views",
 ]
 
 if TYPE_CHECKING:
+    from epimeter import draw, errors, inference, metrics, recalibration, report, simulate, standards, trust, views
     from epimeter.card_index import catalogue, find, metric
     from epimeter.errors import EpimeterError, InputError, UndefinedMetricError
     from epimeter.readers.logs import read_log
@@ -70,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted(__all__)

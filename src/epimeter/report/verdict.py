@@ -121,7 +121,7 @@ def verdict(
     sentences = [_tested(refuted, test, p_value, len(p_values), n_rows, groups, hidden), direction]
     if refuted:
         sentences.append(_place(kind, totals, size))
-    sentences += _cost(refuted, recoverable, "corp" in lines)
+    sentences += _cost(kind, refuted, recoverable, "corp" in lines)
     return Verdict(
         refuted=refuted,
         test=test,
@@ -209,7 +209,7 @@ def _place(kind: Kind, totals: MomentTotals, size: float) -> str:
     gap = said - seen
     noise = np.sqrt(np.maximum(totals.variance1.floats(), 1e-300))
     ranges = _runs(np.sign(gap) * (rows > 0), gap)
-    worst = max(ranges, key=lambda run: abs(gap[run].sum()))
+    worst = _densest(max(ranges, key=lambda run: abs(gap[run].sum())), gap)
     parts = [_range(kind, worst, said, seen, rows)]
     against = [
         run
@@ -217,7 +217,7 @@ def _place(kind: Kind, totals: MomentTotals, size: float) -> str:
         if gap[run].sum() * gap[worst].sum() < 0 and abs(gap[run].sum()) > 3 * math.sqrt((noise[run] ** 2).sum())
     ]
     if against:
-        parts.append(_range(kind, max(against, key=lambda run: abs(gap[run].sum())), said, seen, rows))
+        parts.append(_range(kind, _densest(max(against, key=lambda run: abs(gap[run].sum())), gap), said, seen, rows))
     share = abs(gap[worst].sum()) / max(np.abs(gap).sum(), 1e-300)
     return (
         f"{share:.0%} of the error lies where {parts[0]}"
@@ -238,6 +238,18 @@ def _runs(sign: Any, gap: Any) -> list[Any]:
         runs[-1].append(place)
         last = side
     return [np.array(run) for run in runs] or [np.arange(len(gap))]
+
+
+def _densest(run: Any, gap: Any) -> Any:
+    """The shortest stretch of a run that holds half of its error: a range as wide as everything would say nothing."""
+    held = np.concatenate([[0.0], np.cumsum(np.abs(gap[run]))])
+    half = held[-1] / 2
+    stretches = []
+    for first in range(int(np.searchsorted(held, half, "right"))):  # from later ones no half is left
+        last = min(max(int(np.searchsorted(held, held[first] + half)), first + 1), len(run))
+        stretches.append((run[last - 1] - run[first], held[first] - held[last], first, last))
+    _, _, first, last = min(stretches)
+    return run[first:last]
 
 
 def _range(kind: Kind, run: Any, said: Any, seen: Any, rows: Any) -> str:
@@ -265,13 +277,13 @@ def _recoverable(lines: Mapping[str, Measurement], totals: MomentTotals, size: f
     return min(1.0, max(0.0, debiased) / (square / size))
 
 
-def _cost(refuted: bool | None, recoverable: float | None, by_corp: bool) -> list[str]:
+def _cost(kind: Kind, refuted: bool | None, recoverable: float | None, by_corp: bool) -> list[str]:
     if not refuted:
         return ["More rows would find smaller errors: epimeter plan --help"] if refuted is False else []
     if recoverable is None:
         return []
     how = "a monotone recalibration (CORP)" if by_corp else "correcting it range by range"
+    what = "the Brier score of its top label" if kind == "classes" else "its Brier score"
     return [
-        f"{recoverable:.1%} of its Brier score could be recovered by {how}: "
-        "epimeter recalibrate fit VALIDATION_FILE -o map.json"
+        f"{recoverable:.1%} of {what} could be recovered by {how}: epimeter recalibrate fit VALIDATION_FILE -o map.json"
     ]
