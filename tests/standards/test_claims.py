@@ -83,6 +83,33 @@ def test_other_bins_and_thresholds_are_shown_without_a_level(file, words):
         assert made["onto"]["measured_level"] == "none" and "42001-5.2.3-a" in made["onto"]["unclaimed"]
 
 
+@pytest.mark.parametrize("words", [("--bins", "2"), ("--strategy", "equal_mass", "--bins", "10")])
+def test_no_mark_class_or_level_stands_beside_numbers_of_another_method(file, words):
+    path = file(over=0.2)
+    made = evaluated(path, *words)
+    assert made["verdicts"]["ers"]["assurance"] is None or words[0] != "--bins"
+    assert made["verdicts"]["onto"]["assurance"] is None and made["verdicts"]["onto"]["risk"] is None
+    assert "without a class of risk" in made["verdicts"]["onto"]["statement"]
+    assert not [one["limits"] for one in made["readings"] if one["name"].startswith("onto.") and one["limits"]]
+    said = run("evaluate", path, "--standard", "42001", *words, "--date", "2026-11-15", "--draws", "49").output
+    assert "Level 1" not in said and "risk LOW" not in said and "not for this method (C-53)" in said
+
+
+def test_numbers_carry_no_level_that_only_verdicts_may_claim(file):
+    """A reader of the JSON found "Level 3", "Tier 3 Certified" among the metrics with nothing declared."""
+    made = evaluated(file())
+    for numbers in made["metrics"].values():
+        assert not {"level", "level_index", "tier", "risk", "risk_index"} & set(numbers)
+    assert made["verdicts"]["onto"]["level"] == "none" and made["verdicts"]["onto"]["tier"] == "none"
+    assert "risk LOW: standard monitoring" in made["verdicts"]["onto"]["statement"]
+
+
+def test_the_statement_on_a_handful_of_records_names_no_class_of_risk(file):
+    made = evaluated(file(rows=40))["verdicts"]["onto"]
+    assert made["risk"] is None and "risk LOW" not in made["statement"] and "risk MODERATE" not in made["statement"]
+    assert "needs at least 50 records" in made["statement"]
+
+
 def test_one_record_is_no_evidence(file):
     path = file(rows=1)
     made = evaluated(path, standard="ers")

@@ -88,11 +88,19 @@ def claim(measured: int, flags: Mapping[str, bool]) -> Claim:
     )
 
 
-def statement(found: OntoEvaluation, made: Claim, *, date: str, method: str, system: str, scope: str) -> str:
-    """The conformance statement of 42001-8.3: level, values, date, methodology, scope; and the action of the score (C-34)."""
+def statement(
+    found: OntoEvaluation, made: Claim, *, date: str, method: str, system: str, scope: str, unclaimed: str | None = None
+) -> str:
+    """The conformance statement of 42001-8.3: level, values, date, methodology, scope; and the action of the score (C-34).
+
+    The class of risk is that of the score (42001-7.2.4) and has no part in levels: it stands with and without one. Where other
+    bins or too few records leave no word on the numbers, `unclaimed` says why, in the place of the class.
+    """
     level = f"meets ONTO 42001:2025 {made.shown}" if made.level_index else "meets no level of ONTO 42001:2025"
-    action = RISK[found.risk_index].action
+    said = f"risk {found.risk}: {RISK[found.risk_index].action}"
+    if unclaimed is not None:
+        said = f"without a class of risk: {unclaimed}"
     return (
         f"{system}, measured on {date}, {level} with ECE {found.ece:.4f}, U-Recall {found.u_recall:.4f} and ORS "
-        f"{found.ors:.1f} (risk {found.risk}: {action}), by the method {method}, for the scope: {scope}."
+        f"{found.ors:.1f} ({said}), by the method {method}, for the scope: {scope}."
     )

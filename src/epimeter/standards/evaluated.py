@@ -22,6 +22,8 @@ from epimeter.standards.requirement import DataRequirement
 from epimeter.standards.unknowns import CategoryRecall
 
 SCHEMA = "epimeter-evaluation-1"
+JUDGED = ("risk_index", "level_index", "risk", "level", "tier")
+"""What the numbers of an evaluation would earn by themselves: said once, among the verdicts, where it may be claimed."""
 NAMES = {"ers": "ONTO-ERS 1.0.0", "onto": "ONTO 42001:2025"}
 
 
@@ -80,11 +82,13 @@ class StandardsEvaluation:
         """The numbers alone, each standard's in an object of its own; the same bytes for the same data."""
         made: dict[str, Any] = {"beside": {name: plain(value) for name, value in self.beside.items()}}
         if self.ers is not None:
-            made["ers"] = self.ers.to_dict()
+            made["ers"] = _numbers(self.ers.to_dict())
         if "onto" in self.standards:
             names = ("onto.ece", "onto.mce")
             partly = {name.partition(".")[2]: plain(self[name].value) for name in names}
-            made["onto"] = partly | ({"u_recall": None, "ors": None} if self.onto is None else self.onto.to_dict())
+            made["onto"] = partly | (
+                {"u_recall": None, "ors": None} if self.onto is None else _numbers(self.onto.to_dict())
+            )
             made["onto"]["igr"] = None if self.ratio is None else self.ratio.to_dict()
         return made
 
@@ -194,7 +198,12 @@ class StandardsEvaluation:
         return "PASS" if self.ers.level_index else "FAIL"
 
     def _assured(self, prefix: str) -> str | None:
-        """Firm when every number that decides the level is; ORS has a class of risk and no part in levels (C-34)."""
+        """Firm when every number that decides the level is; ORS has a class of risk and no part in levels (C-34).
+
+        None without intervals, and where no level may be claimed.
+        """
+        if prefix in self.unclaimed:
+            return None
         words = [
             reading.assurance.assurance
             for reading in self.readings
@@ -204,3 +213,8 @@ class StandardsEvaluation:
             and reading.name != "onto.ors"
         ]
         return None if not words else "firm" if set(words) == {"firm"} else "marginal"
+
+
+def _numbers(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation without what it earns: a reader of the numbers must not find a level there that nobody may claim."""
+    return {name: value for name, value in found.items() if name not in JUDGED}

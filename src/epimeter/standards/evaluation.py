@@ -13,7 +13,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -34,7 +33,7 @@ from epimeter.standards.exposure_inputs import liability_inputs
 from epimeter.standards.exposure_report import LiabilityReport, liability_report
 from epimeter.standards.judgement import judged
 from epimeter.standards.method import compared, method_reference, methodology, settled_domains, settled_weights
-from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of
+from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of, without_level
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import RecordFacts, Records
 from epimeter.standards.requirement import DataRequirement, lacking_sentences, requirements_of
@@ -156,12 +155,15 @@ def evaluate_standards(
     if found is not None and "ers" in unclaimed:
         found = ers.without_level(found)
     if onto is not None and "onto" in unclaimed:
-        onto = replace(onto, level_index=0)
+        onto = without_level(onto)
     due = due_now(told, baseline, day, other_domain)
     ordered = Sorted.of(
         event, records.unknown, np.asarray(flagged), plan.ers_threshold, silent=records.silent, groups=records.groups
     )
-    readings = readings_of(ordered, found, error, onto, undefined, plan)
+    readings = tuple(
+        one.unlimited() if one.name.partition(".")[0] in otherwise_measured(plan, chosen) else one
+        for one in readings_of(ordered, found, error, onto, undefined, plan)
+    )
     ratio = ratio_of(Bins(plan.bins).of(event)) if "onto" in chosen else None
     made_claim = None if onto is None else claim(onto.level_index, flags_of(told, due, passport))
     judgement = None
@@ -202,6 +204,7 @@ def evaluate_standards(
             method=method_reference(plan, unknown_threshold, records),
             system=told.system_id or "The system",
             scope=told.scope or f"{records.n_rows:,} labelled records, domain {other_domain}",
+            unclaimed=unclaimed.get("onto"),
         ),
         judgement=judgement,
         unclaimed=unclaimed,
@@ -262,11 +265,23 @@ def unclaimed_of(
     Where the data do not meet ERS 3.1 (C-49), and where bins or threshold are not the standard's own (C-53): with one bin
     nearly every system is calibrated, with the threshold 1 every wrong answer was unsure.
     """
-    made: dict[str, str] = {}
+    made = otherwise_measured(plan, chosen)
     lacking = lacking_sentences(requirements)
     if "ers" in chosen and lacking:
         made["ers"] = f"the data do not meet ERS 3.1: {'; '.join(lacking)}"
-    elif "ers" in chosen and (plan.ers_bins, plan.ers_threshold) != (10, 0.7):
+    if "onto" not in made and onto is not None and min(onto.sample_size, onto.unknowns) < LEAST_RECORDS:
+        # A handful of records meets Level 3 by chance; B.1.1 only recommends 1,000 and 500.
+        made["onto"] = (
+            f"a level of ONTO 42001 needs at least {LEAST_RECORDS} records and {LEAST_RECORDS} unknown inputs, as many as one "
+            f"bin of 42001-A.1.3; there are {onto.sample_size:,} and {onto.unknowns:,}"
+        )
+    return made
+
+
+def otherwise_measured(plan: AssessmentPlan, chosen: Sequence[str]) -> dict[str, str]:
+    """Which standard's bins or threshold are not its own, by standard: its limits are not those of such numbers (C-53)."""
+    made: dict[str, str] = {}
+    if "ers" in chosen and (plan.ers_bins, plan.ers_threshold) != (10, 0.7):
         made["ers"] = (
             f"a level of ONTO-ERS needs its ten bins and its threshold 0.7; these are {plan.ers_bins} and "
             f"{plan.ers_threshold:g} (C-53)"
@@ -275,12 +290,6 @@ def unclaimed_of(
         made["onto"] = (
             f"a level of ONTO 42001 needs the bins of one of its strategies, {STANDARD_BINS[plan.strategy]} for "
             f"{plan.strategy}; there are {plan.bins} (42001-5.2.3-a, C-53)"
-        )
-    elif onto is not None and min(onto.sample_size, onto.unknowns) < LEAST_RECORDS:
-        # A handful of records meets Level 3 by chance; B.1.1 only recommends 1,000 and 500.
-        made["onto"] = (
-            f"a level of ONTO 42001 needs at least {LEAST_RECORDS} records and {LEAST_RECORDS} unknown inputs, as many as one "
-            f"bin of 42001-A.1.3; there are {onto.sample_size:,} and {onto.unknowns:,}"
         )
     return made
 

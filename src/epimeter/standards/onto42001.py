@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -235,6 +235,11 @@ def composed(
         tier=LEVELS[level - 1].tier if level else "none",
         domain=domain,
     )
+
+
+def without_level(made: OntoEvaluation) -> OntoEvaluation:
+    """The same numbers where no level may be claimed, whatever they are."""
+    return replace(made, level_index=0, level=LEVEL_NAMES[0], tier="none")
 
 
 def igr(

@@ -202,7 +202,7 @@ def _numbers(made: StandardsEvaluation) -> Grid:
                 reading.title,
                 shown(reading),
                 "–" if span is None else _span(reading.name, span),
-                limits or (reading.undefined or "no limit"),
+                limits or reading.undefined or ("not for this method (C-53)" if reading.name in SPANS else "no limit"),
                 note,
                 "" if reading.null_mean is None else f"{reading.null_mean:.4f}",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class Reading:
     null_mean: float | None = None
     """What a perfectly calibrated system would show on average with as many records."""
     undefined: str | None = None
+
+    def unlimited(self) -> Reading:
+        """The number by itself, where it was measured otherwise than the standard's limits are meant."""
+        return replace(self, limits=(), assurance=None)
 
     def to_dict(self) -> dict[str, Any]:
         return {

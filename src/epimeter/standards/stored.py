@@ -12,14 +12,16 @@ from epimeter.documents.sections import Paragraph, Section
 from epimeter.errors import InputError
 from epimeter.results import Interval
 from epimeter.standards.assurance import Assurance
+from epimeter.standards.bands import RISK, risk_index
 from epimeter.standards.conformity import Claim, claim, statement
 from epimeter.standards.declaration import Declaration
+from epimeter.standards.ers import LEVEL_NAMES as ERS_LEVEL_NAMES
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation
 from epimeter.standards.evaluated import NAMES, SCHEMA, StandardsEvaluation
 from epimeter.standards.evaluation import due_now, flags_of
 from epimeter.standards.judgement import Judgement, rounded
 from epimeter.standards.method import compared
-from epimeter.standards.onto42001 import LEVEL_NAMES, InformationRatio, OntoEvaluation
+from epimeter.standards.onto42001 import LEVEL_NAMES, LEVELS, InformationRatio, OntoEvaluation
 from epimeter.standards.reading import Limit, Reading
 from epimeter.standards.requirement import DataRequirement, lacking_sentences
 from epimeter.standards.unknowns import CategoryRecall
@@ -50,14 +52,9 @@ def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
     codes = {name: code for code, name in NAMES.items()}
     metrics, verdicts, evidence = stored["metrics"], stored["verdicts"], stored["evidence"]
     requirements = tuple(DataRequirement(**one) for one in stored["requirements"])
-    ers = None if "ers" not in metrics else ErsEvaluation(**metrics["ers"])
+    ers = None if "ers" not in metrics else _ers(metrics["ers"], verdicts["ers"])
     onto, found = metrics.get("onto"), verdicts.get("onto", {})
-    measured = None
-    if onto is not None and onto["u_recall"] is not None:
-        alarms = math.nan if onto["false_alarm_rate"] is None else onto["false_alarm_rate"]
-        measured = OntoEvaluation(
-            **{name: value for name, value in onto.items() if name != "igr"} | {"false_alarm_rate": alarms}
-        )
+    measured = None if onto is None or onto["u_recall"] is None else _onto(onto, found)
     ratio = None if onto is None or onto["igr"] is None else _ratio(onto["igr"])
     told = stored["declaration"]
     return StandardsEvaluation(
@@ -89,6 +86,34 @@ def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
         columns_digest=evidence["columns_digest"],
         code_digest=evidence["code_digest"].rpartition(":")[2],
         liability=None if stored["liability"] is None else WrittenLiability(stored["liability"]),
+    )
+
+
+def _ers(numbers: Mapping[str, Any], verdict: Mapping[str, Any]) -> ErsEvaluation:
+    names = ("ece", "u_recall", "ers_raw", "ers", "sample_size", "accuracy", "domain")
+    risk = risk_index(numbers["ers"])
+    return ErsEvaluation(
+        **{name: numbers[name] for name in names},
+        risk_index=risk,
+        risk=RISK[risk].name,
+        level_index=ERS_LEVEL_NAMES.index(verdict["level"]),
+        level=verdict["level"],
+    )
+
+
+def _onto(numbers: Mapping[str, Any], verdict: Mapping[str, Any]) -> OntoEvaluation:
+    names = ("ece", "mce", "u_recall", "false_alarm_rate", "ors", "sample_size", "unknowns", "accuracy", "domain")
+    risk, level = risk_index(numbers["ors"]), LEVEL_NAMES.index(verdict["measured_level"])
+    made = {name: numbers[name] for name in names}
+    if made["false_alarm_rate"] is None:
+        made["false_alarm_rate"] = math.nan
+    return OntoEvaluation(
+        **made,
+        risk_index=risk,
+        risk=RISK[risk].name,
+        level_index=level,
+        level=LEVEL_NAMES[level],
+        tier=LEVELS[level - 1].tier if level else "none",
     )
 
 
@@ -158,6 +183,7 @@ def held_against(
             method=method["reference"],
             system=told.system_id or "The system",
             scope=told.scope or f"{method['sample_size']:,} labelled records, domain {made.onto.domain}",
+            unclaimed=made.unclaimed.get("onto"),
         ),
     )
 
