@@ -135,7 +135,10 @@ def test_a16_a_revocation_is_in_the_log_and_never_undone(registry, first_signers
     assert kinds(registry)[-2:] == ["certificate.revoked", "status.published"]
     with pytest.raises(InputError, match="revoked already"):
         registry.set_status(outcome.id, "REVOKED", "again", first_signers, AT)
-    registry.set_status(outcome.id, "VALID", "mercy", first_signers, AT)
+    with pytest.raises(InputError, match="never undone"):
+        registry.set_status(outcome.id, "VALID", "mercy", first_signers, AT)
+    with pytest.raises(InputError, match="for ever"):
+        registry.set_status(outcome.id, "SUSPENDED", "mercy", first_signers, AT)
     assert verdict(registry, outcome.certificate) == "REVOKED"
     with pytest.raises(LogError, match="no certificate"):
         registry.set_status("ONTO-CERT-2026-0000000000000000", "REVOKED", "x", first_signers, AT)
@@ -147,6 +150,8 @@ def test_a_suspension_can_be_lifted(registry, first_signers):
     assert verdict(registry, outcome.certificate) == "SUSPENDED"
     registry.set_status(outcome.id, "VALID", "review done", first_signers, AT)
     assert verdict(registry, outcome.certificate) == "VALID"
+    with pytest.raises(InputError, match="it is VALID, and only a suspension can be lifted"):
+        registry.set_status(outcome.id, "VALID", "again", first_signers, AT)
 
 
 def test_c17_an_overdue_evaluation_suspends(registry, first_signers):

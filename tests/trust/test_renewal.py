@@ -95,6 +95,28 @@ def test_what_decides_nothing_and_what_only_an_operator_lifts(calendar, typed, w
     assert line(typed)["status"] == "VALID"
 
 
+def test_two_suspensions_end_each_by_itself(calendar, typed, written):
+    """An evaluation does not lift what the operator suspended, nor the operator what an evaluation did, in either order."""
+    head = opened(typed, written)
+    change = ("revoke", head["id"], "--issuer", "shop", "--reason")
+    days = iter(range(3, 40, 3))
+    for first in ("operator", "evaluation"):
+        calendar.days = next(days)
+        if first == "operator":
+            assert typed(*change, "an incident", "--suspend")[0] == 0
+        assert typed("renew", written(f"bad-{first}.csv", seed=10 + calendar.days, over=0.3), *NAMES)[0] == 1
+        if first == "evaluation":
+            assert typed(*change, "an incident", "--suspend")[0] == 0
+        assert "an incident" in line(typed)["reason"] and "the certificate states" in line(typed)["reason"]
+        code, _, err = typed(*change, "it was none", "--restore")
+        assert code != 0 and "an evaluation that reaches the level restores it" in err
+        calendar.days = next(days)
+        assert typed("renew", written(f"good-{first}.csv", seed=10 + calendar.days), *NAMES)[0] == 0
+        assert (line(typed)["status"], line(typed)["reason"]) == ("SUSPENDED", "an incident")
+        assert typed(*change, "it was none", "--restore")[0] == 0
+        assert line(typed)["status"] == "VALID" and verdict(typed) == "VALID"
+
+
 def test_the_dates_go_into_a_calendar_and_an_older_issuer_learns_its_past(calendar, typed, written, tmp_path):
     head = opened(typed, written)
     calendar.days = 40

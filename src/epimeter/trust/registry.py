@@ -26,7 +26,7 @@ from typing import Any
 from epimeter.errors import InputError, LogError
 from epimeter.standards.schedule import certificate_status
 from epimeter.trust import seen, standing
-from epimeter.trust.canonical import canonical_json, from_moment, to_moment
+from epimeter.trust.canonical import canonical_json, from_moment, load_canonical, to_moment
 from epimeter.trust.certificate import KIND, SUBJECT, Assessment, Subject, Terms, draft
 from epimeter.trust.entries import issued_entry, log_entry, system_digest
 from epimeter.trust.envelope import embed, seal
@@ -261,12 +261,19 @@ class Registry(IssuerRecords):
         if word not in STATUSES:
             raise InputError(f"a status must be one of {', '.join(STATUSES)}; got {word[:40]!r}", field="status")
         name_of(reason, "reason")
-        rows = self._rows("SELECT status_index FROM certificates WHERE id = ?", identity)
+        rows = self._rows("SELECT status_index, document FROM certificates WHERE id = ?", identity)
         if not rows:
             raise LogError(f"no certificate {identity[:40]!r} was issued here")
-        index = rows[0][0]
-        if self.statuses().status(index) == "REVOKED" and word == "REVOKED":
+        index, document = rows[0]
+        now = self.statuses().status(index)
+        if now == "REVOKED" and word == "REVOKED":
             raise InputError(f"certificate {identity} is revoked already")
+        if now == "REVOKED" and word == "SUSPENDED":
+            raise InputError(f"certificate {identity} is revoked, for ever; there is nothing to suspend")
+        if word == "VALID":
+            ends = load_canonical(document)["certificate"]["expires_at"]
+            if obstacle := standing.not_restored(list(self.life(identity)), now, ends, at):
+                raise InputError(f"certificate {identity} cannot be restored: {obstacle}")
         self.audit({"type": "status", "id": identity, "status": word, "time": to_moment(at)}, signers, at)
         self.append(
             lambda connection, size: self.change(

@@ -91,8 +91,9 @@ def _weighed(
     due = standing.due_after(new.at, wanted) if met else before.next_evaluation
     said = f"evaluation {new.id} of {to_moment(new.at)[:10]} reached {new.level}"
     sentence = f"{said}; the next is due on {due}" if met else f"{said}; the certificate states {wanted}"
-    # A suspension that the schedule or an evaluation made ends with an evaluation that reaches the level.
-    lifted = met and status == "SUSPENDED" and before.cause in standing.LIFTED
+    # A suspension that the schedule or an evaluation made ends with an evaluation that reaches the level; the operator's stays.
+    held = {one.cause for one in standing.holds(events)}
+    lifted = met and status == "SUSPENDED" and bool(held) and held <= {*standing.LIFTED}
     after = "VALID" if lifted else "SUSPENDED" if not met else status
     standing.keep(
         connection,

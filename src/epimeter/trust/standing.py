@@ -164,15 +164,45 @@ def standing_of(events: list[Event], status: str) -> Standing:
         if before is None or one.status != before.status
     ]
     last = changed[-1]
+    held = {one.cause: one for one in holds(events)} if status == "SUSPENDED" else {}
     return Standing(
         status=status,
-        cause=last.cause,
-        reason=None if status == "VALID" else last.reason,
+        cause=next(iter(held), last.cause),
+        reason=None if status == "VALID" else "; ".join(one.reason for one in held.values()) or last.reason,
         since=last.at,
         evaluated_at=accepted[-1].at,
         next_evaluation=accepted[-1].due if status in ("VALID", "SUSPENDED") else None,
         assessed=assessed(events[0].level or "", any(one.cause == "attested" for one in events)),
     )
+
+
+def holds(events: list[Event]) -> list[Event]:
+    """What keeps it suspended, the oldest first: the operator until the operator restores it, a missed level and the schedule
+    until an evaluation reaches the level. One does not end the other.
+    """
+    valid = max(place for place, one in enumerate(events) if place == 0 or one.status == "VALID")
+    found: list[Event] = []
+    for one in events[valid + 1 :]:
+        if one.cause == "renewed":
+            found = [hold for hold in found if hold.cause not in LIFTED]
+        elif one.status == "SUSPENDED" and one.cause in ("operator", *LIFTED):
+            found.append(one)
+    return found
+
+
+def not_restored(events: list[Event], status: str, expires_at: str, at: datetime) -> str | None:
+    """Why an operator cannot restore a certificate; None when it can be."""
+    if to_moment(at) >= expires_at:
+        return f"it expired at {expires_at}; a new certificate goes on"
+    if status == "REVOKED":
+        return "a revocation is never undone; a new certificate goes on"
+    if status != "SUSPENDED":
+        return f"it is {status}, and only a suspension can be lifted"
+    unmet = [one.reason for one in holds(events) if one.cause in LIFTED][-1:]
+    due = standing_of(events, status).next_evaluation
+    if not unmet and due is not None and is_overdue(due, at):
+        unmet = [overdue(due)]
+    return f"{unmet[0]}: an evaluation that reaches the level restores it, no word does" if unmet else None
 
 
 def assessed(level: str, attested: bool) -> str | None:
