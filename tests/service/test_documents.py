@@ -1,14 +1,18 @@
 """The published OpenAPI document, the shape of errors, health, metrics, the catalogue."""
 
+import asyncio
 import json
 import re
+import threading
 import time
+from types import SimpleNamespace
 
 import ground
 import jsonschema
 import pytest
 
 from epimeter.card_index import catalogue
+from epimeter.service.api.catalogue import Readiness
 from epimeter.service.examples import EXAMPLES, refreshed
 from epimeter.service.problems import KINDS
 from epimeter.service.schemas.certificate import SENTENCES, certificate_components
@@ -375,3 +379,16 @@ def test_a_trace_id_is_kept_or_made(tenant):
     assert tenant.get("/v1/usage", headers={"x-request-id": "my-trace-0001"}).headers["x-request-id"] == "my-trace-0001"
     odd = tenant.get("/v1/usage", headers={"x-request-id": "a b\tc"}).headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{16}", odd)
+
+
+def test_what_does_not_answer_is_called_by_its_name(monkeypatch):
+    """A log that another process held was told as a database that does not answer."""
+    monkeypatch.setattr(Readiness, "PATIENCE", 1.0)
+    monkeypatch.setattr(Readiness, "_database", lambda self: "ok")
+    held = threading.Event()
+    readiness = Readiness(SimpleNamespace(ledger=SimpleNamespace(check=held.wait, key_warning=lambda: "ok")))
+    found, status = asyncio.run(readiness.look())
+    held.set()
+    readiness.close()
+    assert status == 503
+    assert found.checks == {"database": "ok", "trust": "fault: no answer within 1 s"}

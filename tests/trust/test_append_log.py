@@ -165,6 +165,23 @@ def test_two_objects_append_to_one_file(path):
     assert audit(path, POLICY).sound
 
 
+def test_a_reader_does_not_wait_for_an_append(path):
+    """Another process may hold the file for half a minute; whoever asks whether a service is ready must not wait for it."""
+    with Log(path) as log:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        appending = threading.Thread(target=log.append, args=([b"x"], LOG_KEY, AT))
+        appending.start()
+        while log._lock.acquire(blocking=False):  # until the append has it
+            log._lock.release()
+        assert log.size == 20 and log.checkpoint() is not None
+        assert appending.is_alive()
+        other.execute("ROLLBACK")
+        other.close()
+        appending.join()
+        assert log.size == 21
+
+
 def test_the_disk_is_waited_for(log):
     assert log._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert log._connection.execute("PRAGMA synchronous").fetchone() == (2,)

@@ -91,12 +91,16 @@ class Log:
             raise LogError(f"there is no log in {self.path.name}; create one first")
         self._lock = threading.RLock()
         self._connection = _connect(self.path)
+        # Whoever reads must not wait for whoever appends: that waits for the disk, and for writers in other processes.
+        self._reader, self._reading = _connect(self.path), threading.Lock()
+        self._reader.execute("PRAGMA query_only = 1")
+        self._writer: int | None = None
         try:
             row = self._row("SELECT version, origin FROM log")
             if row is None or row[0] != _VERSION:
                 raise LogError(f"{self.path.name} must hold a log of format {_VERSION}; it does not")
         except LogError:
-            self._connection.close()
+            self.close()
             raise
         self.origin: str = row[1]
 
@@ -126,7 +130,8 @@ class Log:
 
     def close(self) -> None:
         """Let go of the file."""
-        with self._lock:
+        with self._lock, self._reading:
+            self._reader.close()
             self._connection.close()
 
     def __enter__(self) -> Log:
@@ -271,6 +276,7 @@ class Log:
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
+                self._writer = threading.get_ident()
                 try:
                     yield self._connection
                     self._connection.execute("COMMIT")
@@ -278,15 +284,19 @@ class Log:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")
                     raise
+                finally:
+                    self._writer = None
             except sqlite3.Error as fault:
                 raise LogError(f"the log {self.origin} could not be written: {fault}") from None
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
-        with self._lock:
-            try:
+        try:
+            if self._writer == threading.get_ident():  # within a transaction one sees what one has written
                 return self._connection.execute(query, values).fetchall()
-            except sqlite3.Error as fault:
-                raise LogError(f"the log in {self.path.name} cannot be read: {fault}") from None
+            with self._reading:
+                return self._reader.execute(query, values).fetchall()
+        except sqlite3.Error as fault:
+            raise LogError(f"the log in {self.path.name} cannot be read: {fault}") from None
 
     def _row(self, query: str, *values: Any) -> Any:
         rows = self._rows(query, *values)
