@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
-from scipy.special import expit, logit
+from scipy.special import expit, log_softmax, logit, softmax
 
 from epimeter.cli import epimeter
 from epimeter.errors import InputError
@@ -98,6 +98,27 @@ def test_vector_and_dirichlet_find_the_slopes_the_classes_were_drawn_with():
     matrix = Recalibrator("dirichlet").fit(p, y).document_.map.matrix
     # softmax knows a matrix up to a constant a column
     assert_allclose(matrix - matrix.mean(axis=0), 0.5 * (np.eye(3) - 1 / 3), atol=0.08)
+
+
+@pytest.mark.parametrize(("k", "far"), [(3, 1e-6), (17, 1e-5)])
+def test_a_dirichlet_map_of_nearly_separated_classes_is_at_its_minimum(k, far):
+    """Certain forecasts, nearly all right: the loss is all but flat, and a method of first derivatives stops on the way."""
+    rng = np.random.Generator(np.random.PCG64(8))
+    y = np.append(np.arange(k), rng.integers(0, k, 300))
+    z = 8 * rng.normal(size=(len(y), k)) + 30 * np.eye(k)[y]
+    p = softmax(z, axis=1)
+    made = Recalibrator("dirichlet").fit(p, y).document_.map
+    log_p = np.log(np.clip(p, 1e-12, 1 - 1e-12))
+
+    def loss(matrix, intercept):
+        score = log_softmax(log_p @ matrix.T + intercept, axis=1)
+        off = matrix[~np.eye(k, dtype=bool)]
+        return -score[np.arange(len(y)), y].mean() + 1e-3 * ((off**2).mean() + (intercept**2).mean())
+
+    here = loss(made.matrix, made.intercept)
+    for _ in range(20):
+        step = 1e-2 * rng.normal(size=(k, k + 1))
+        assert loss(made.matrix + step[:, :k], made.intercept + step[:, k]) > here - far
 
 
 def test_weights_are_copies_for_every_map():
