@@ -10,7 +10,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import lines
-from epimeter.readers.logs.outcomes import outcome
+from epimeter.readers.logs.outcomes import Outcome, number, outcome
 from epimeter.readers.logs.responses import content
 from epimeter.readers.wording import listed, shown
 
@@ -56,6 +56,7 @@ def _answer(record: dict[str, Any], grade: dict[str, Any], where: str) -> Answer
             if isinstance(m, dict) and m.get("role") == "assistant"
         ][-1:]
     given = [a for a in record.get("answer_attribution") or [] if isinstance(a, dict)]
+    final = [a for a in given if a.get("is_terminal") is True] or given
     reference = (record.get("input") or {}).get("reference")
     metadata = record.get("metadata")
     made = Answer(
@@ -63,17 +64,29 @@ def _answer(record: dict[str, Any], grade: dict[str, Any], where: str) -> Answer
         model=_text(record.get("model_id")),
         task=_text(record.get("evaluation_name")),
         text=str(texts[0]) if texts else None,
-        answer=_text(given[-1].get("extracted_value")) if given else None,
+        answer=_text(final[-1].get("extracted_value")) if final else None,
         expected=", ".join(map(str, reference)) if isinstance(reference, list) else _text(reference),
         metadata=metadata if isinstance(metadata, dict) else {},
     )
     if record.get("error"):
         made.why = "error"
         return made
-    value = grade.get("is_correct") if isinstance(grade.get("is_correct"), bool) else grade.get("score")
-    made.correct, made.declined, made.why = outcome(value, where)
+    made.correct, made.declined, made.why = _grade(grade, where)
     made.numbers = {f"metadata:{key}": part for key, part in made.metadata.items()}
     return made
+
+
+def _grade(grade: dict[str, Any], where: str) -> Outcome:
+    """Right or wrong; partial credit stays what it is: converters call it right above 0, or never.
+
+    A full score that is not called right (a converter claims nothing for metrics that it does not know) has no outcome.
+    """
+    score, right = number(grade.get("score")), grade.get("is_correct")
+    if not isinstance(right, bool) or (score is not None and 0 < score < 1):
+        return outcome(grade.get("score"), where)
+    if score in (0, 1) and right != bool(score):
+        return None, False, "score and is_correct contradict"
+    return outcome(right, where)
 
 
 def _text(value: Any) -> str | None:

@@ -47,8 +47,9 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     named = NAME.search(PurePath(run.source).stem)
     if named:
         run.task = named["task"]
+    parted = " "
     if stream.path is not None:
-        run.model = _model(Path(stream.path), named["date"] if named else None)
+        run.model, parted = _about(Path(stream.path), named["date"] if named else None, run.task)
     chosen, filters = options.scorer, dict[str, None]()
     known = options.filter
     for line, record in lines(stream, run.part.before if run.part else 0):
@@ -70,7 +71,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             raise ReadError(
                 f"every sample must have {shown(chosen)}; {where} has {listed(_scores(record))}", field="scorer"
             )
-        yield _answer(record, chosen, where, run)
+        yield _answer(record, chosen, where, run, parted)
     if options.filter is not None and options.filter not in filters:
         raise ReadError(
             f"{run.source} has no filter {shown(options.filter)}; it has {listed(list(filters))}", field="filter"
@@ -98,7 +99,7 @@ def _score(record: dict[str, Any], where: str) -> str:
     )
 
 
-def _answer(record: dict[str, Any], score: str, where: str, run: Run) -> Answer:
+def _answer(record: dict[str, Any], score: str, where: str, run: Run, parted: str) -> Answer:
     question = str(record.get("doc_id", where))
     doc = record.get("doc")
     made = Answer(
@@ -113,7 +114,7 @@ def _answer(record: dict[str, Any], score: str, where: str, run: Run) -> Answer:
         made.correct, made.why = None, "no choice is known to be right"
     pairs = _pairs(record)
     if len(pairs) > 1:
-        _choices(record, pairs, score, made, where, run)
+        _choices(record, pairs, score, made, where, run, parted)
     elif pairs:
         value, _ = pairs[0]
         if value > 1e-6 or math.isnan(value):
@@ -144,7 +145,13 @@ def _pairs(record: dict[str, Any]) -> list[tuple[float, bool]]:
 
 
 def _choices(
-    record: dict[str, Any], pairs: list[tuple[float, bool]], score: str, made: Answer, where: str, run: Run
+    record: dict[str, Any],
+    pairs: list[tuple[float, bool]],
+    score: str,
+    made: Answer,
+    where: str,
+    run: Run,
+    parted: str,
 ) -> None:
     """A document with a likelihood a choice."""
     values = [value for value, _ in pairs]
@@ -156,10 +163,11 @@ def _choices(
         raise ReadError(f"log-likelihoods must be at most 0; {where} has {max(likelihood):g}", field="filtered_resps")
     if score == "acc_mutual_info":
         likelihood = [value - alone for value, alone in zip(likelihood, values[half:], strict=True)]
-    elif score == "acc_norm":
-        lengths = _lengths(record, half, where)
+    elif score in ("acc_norm", "acc_bytes"):
+        texts = _texts(record, half, score, where, parted)
+        lengths = [len(text if score == "acc_norm" else text.encode()) for text in texts]
         likelihood = [value / length for value, length in zip(likelihood, lengths, strict=True)]
-    elif score not in ("acc", "acc_bytes", "f1", "mcc", "exact_match", "brier_score", "likelihood_diff"):
+    elif score not in ("acc", "f1", "mcc", "exact_match", "brier_score", "likelihood_diff"):
         run.note(f"the confidence beside {score} is the softmax of the plain log-likelihoods")
     shares = softmax(likelihood)
     if shares is None:
@@ -171,31 +179,54 @@ def _choices(
     made.sources["choice_logprob"] = shares[best]
     if half <= MOST_OPTIONS:
         made.probabilities = shares
-    if made.expected is not None and made.expected.isdecimal() and int(made.expected) < half:
-        made.label = int(made.expected)
-        if (
-            made.correct in (0.0, 1.0)
-            and (best == made.label) != bool(made.correct)
-            and shares.count(shares[best]) == 1
-        ):
-            run.counts[f"the likeliest choice and {score} disagree"] += 1
+    made.label = _label(record, made, best, half)
+    if made.label is not None and made.correct in (0.0, 1.0) and shares.count(shares[best]) == 1:
+        run.counts[f"the likeliest choice and {score} disagree"] += (best == made.label) != bool(made.correct)
 
 
-def _lengths(record: dict[str, Any], count: int, where: str) -> list[int]:
-    """Characters of each choice, without the space that parts it from the question."""
+def _label(record: dict[str, Any], made: Answer, best: int, count: int) -> int | None:
+    """The place of the right choice: the target is a place, or the choice itself. A choice «2» may be at another place than 2;
+    the grade then tells which of the two was meant, or neither is taken."""
+    if made.expected is None:
+        return None
+    names = [text.strip() for _, text in _arguments(record, count)]
+    if len(names) > 1 and len(set(names)) == 1:
+        return None  # the choices stand in the questions, and the target is what follows all of them
+    places = {int(made.expected)} if made.expected.isdecimal() and int(made.expected) < count else set[int]()
+    places |= {names.index(made.expected)} if names.count(made.expected) == 1 else set()
+    if len(places) > 1 and made.correct in (0.0, 1.0):
+        places = {place for place in places if (place == best) == bool(made.correct)}
+    return places.pop() if len(places) == 1 else None
+
+
+def _arguments(record: dict[str, Any], count: int) -> list[tuple[Any, str]]:
+    """The context and the continuation of each choice, as they were asked."""
     arguments = record.get("arguments")
     if isinstance(arguments, dict):  # {"gen_args_0": {"arg_0": question, "arg_1": choice}, …}
         arguments = [
             [entry.get("arg_0"), entry.get("arg_1")] if isinstance(entry, dict) else entry
             for entry in arguments.values()
         ]
-    found = [
-        len(entry[1].removeprefix(" "))
+    return [
+        (entry[0], entry[1])
         for entry in (arguments if isinstance(arguments, list) else [])[:count]
         if isinstance(entry, list) and len(entry) >= 2 and isinstance(entry[1], str)
     ]
+
+
+def _texts(record: dict[str, Any], count: int, score: str, where: str, parted: str) -> list[str]:
+    """The text of each choice, without what parts it from the question."""
+    asked = _arguments(record, count)
+    found = [text for _, text in asked]
+    if all(text.startswith(parted) for text in found):
+        found = [text.removeprefix(parted) for text in found]
+    if len(found) == count > 1 and len(set(found)) == 1 and any(context != asked[0][0] for context, _ in asked):
+        raise ReadError(
+            f"{score} needs every choice's text; in {where} the choices stand in the questions. Choose acc with --scorer",
+            field="scorer",
+        )
     if len(found) != count or not all(found):
-        raise ReadError(f"acc_norm needs every choice's text in arguments; {where} lacks it", field="arguments")
+        raise ReadError(f"{score} needs every choice's text in arguments; {where} lacks it", field="arguments")
     return found
 
 
@@ -212,14 +243,16 @@ def _generation(record: dict[str, Any], made: Answer, run: Run) -> None:
     made.answer = given[0] if given else None
     if len(texts) == 1:
         made.text = texts[0]
+    elif len(texts) > 1 and len(given) == 1 and given[0] in texts:
+        made.text = given[0]  # the filter took one of them as it was
     elif len(texts) > 1:
         run.counts["a document was answered several times; its stated confidences are not joined"] += 1
         if len(given) == len(texts):
             made.sources["agreement"] = Counter(given)[given[0]] / len(given)
 
 
-def _model(path: Path, date: str | None) -> str | None:
-    """The model's name, from the results that the harness writes beside the samples."""
+def _about(path: Path, date: str | None, task: str | None) -> tuple[str | None, str]:
+    """The model's name, and what parts a choice from its question, from the results that the harness writes beside."""
     beside = [path.with_name(f"results_{date}.json")] if date else []
     beside += sorted(path.parent.glob("results_*.json"))[:3] if not beside or not beside[0].is_file() else []
     for file in beside:
@@ -230,5 +263,8 @@ def _model(path: Path, date: str | None) -> str | None:
         if isinstance(results, dict):
             config = results.get("config") if isinstance(results.get("config"), dict) else {}
             name = results.get("model_name") or config.get("model")  # type: ignore[union-attr]
-            return str(name) if name else None
-    return None
+            tasks = results.get("configs")
+            about = tasks.get(task) if isinstance(tasks, dict) else None
+            parted = about.get("target_delimiter") if isinstance(about, dict) else None
+            return (str(name) if name else None), parted if isinstance(parted, str) else " "
+    return None, " "

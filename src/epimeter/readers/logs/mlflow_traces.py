@@ -46,14 +46,13 @@ def _answer(trace: dict[str, Any], run: Run, options: LogOptions) -> tuple[Answe
     info = trace["info"]
     identity = str(info.get("trace_id") or info.get("request_id"))
     feedback, expectations = {}, {}
-    for entry in info.get("assessments") or trace.get("assessments") or []:
-        if isinstance(entry, dict):
-            name = str(entry.get("assessment_name") or entry.get("name"))
-            if isinstance(entry.get("expectation"), dict):
-                expectations[name] = entry["expectation"].get("value", _serialized(entry["expectation"]))
-            elif isinstance(entry.get("feedback"), dict):
-                error = entry["feedback"].get("error") or entry.get("error")
-                feedback[name] = (entry["feedback"].get("value"), bool(error))
+    for entry in _standing(info.get("assessments") or trace.get("assessments"), run):
+        name = str(entry.get("assessment_name") or entry.get("name"))
+        if isinstance(entry.get("expectation"), dict):
+            expectations[name] = entry["expectation"].get("value", _serialized(entry["expectation"]))
+        elif isinstance(entry.get("feedback"), dict):
+            error = entry["feedback"].get("error") or entry.get("error")
+            feedback[name] = (entry["feedback"].get("value"), bool(error))
     score = options.scorer or next((name for name in PREFERRED if name in feedback), None)
     tags = info.get("tags") if isinstance(info.get("tags"), dict) else {}
     about = info.get("trace_metadata") or info.get("request_metadata") or {}
@@ -82,6 +81,32 @@ def _answer(trace: dict[str, Any], run: Run, options: LogOptions) -> tuple[Answe
     made.numbers = {f"score:{name}": value for name, (value, _) in feedback.items() if name != score}
     made.numbers |= {f"metadata:{key}": value for key, value in made.metadata.items()}
     return made, list(feedback)
+
+
+def _standing(assessments: Any, run: Run) -> list[dict[str, Any]]:
+    """The assessments that stand, the one that counts last: not those overridden; a person's before a judge's, a later before
+    an earlier one."""
+    entries = [entry for entry in assessments if isinstance(entry, dict)] if isinstance(assessments, list) else []
+    overridden = {entry.get("overrides") for entry in entries} - {None, ""}
+    entries = [
+        entry for entry in entries if entry.get("valid") is not False and entry.get("assessment_id") not in overridden
+    ]
+    entries.sort(key=lambda entry: (_source(entry) == "HUMAN", _moment(entry)))
+    names = [str(entry.get("assessment_name") or entry.get("name")) for entry in entries if entry.get("feedback")]
+    run.counts["several assessments of one name: a person's counts before a judge's, the latest before others"] += len(
+        names
+    ) - len(set(names))
+    return entries
+
+
+def _source(entry: dict[str, Any]) -> str:
+    source = entry.get("source")
+    return str(source.get("source_type", "")).upper() if isinstance(source, dict) else ""
+
+
+def _moment(entry: dict[str, Any]) -> str:
+    moment = entry.get("last_update_time") or entry.get("create_time") or entry.get("last_update_time_ms") or ""
+    return f"{moment:020d}" if isinstance(moment, int) else str(moment)
 
 
 def _serialized(expectation: dict[str, Any]) -> Any:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outputs of promptfoo: `results.results[]` of `promptfoo eval --output results.json`, or one result a line.
 
-`success` says whether all assertions held; a test case asked of several prompts or providers is one question.
+`success` says whether all assertions held; a test case asked of several prompts or providers, or with `--repeat`, is one question:
+a repeated case has a new `testIdx` and the same `vars`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,13 +29,29 @@ ERRED = 2
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     """The results, one answer each."""
     head: dict[str, Any] = {}
+    questions: dict[bytes, str] = {}
+    asked: Counter[tuple[str, Any, str | None]] = Counter()
     for place, result in enumerate(_results(stream, head)):
         if not isinstance(result, dict) or "success" not in result:
             raise ReadError(
                 f"every result must be an object with success; result {place} of {run.source} is {shown(result)}"
             )
-        yield _answer(result, place, run, options)
+        made = _answer(result, place, run, options)
+        made.question = questions.setdefault(_case(result) or made.question.encode(), made.question)
+        key = (made.question, result.get("promptIdx", 0), made.model)
+        asked[key] += 1
+        made.epoch = asked[key]
+        yield made
     run.facts |= {"run_id": head["evalId"]} if isinstance(head.get("evalId"), str) else {}
+
+
+def _case(result: dict[str, Any]) -> bytes | None:
+    """What tells a test case from others, however often it is asked; None where it has no variables."""
+    case = result.get("testCase")
+    variables = result.get("vars") or (case.get("vars") if isinstance(case, dict) else None)
+    if not isinstance(variables, dict) or not variables:
+        return None
+    return hashlib.blake2b(json.dumps(variables, sort_keys=True, default=str).encode(), digest_size=16).digest()
 
 
 def _results(stream: Stream, head: dict[str, Any]) -> Iterator[Any]:
