@@ -16,9 +16,19 @@ from epimeter.readers.wording import listed, shown
 
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     """The test cases, one answer each."""
+    inputs: dict[str, list[Any]] = {}
     for document in values(stream):
         for place, case in enumerate(_cases(document, run)):
-            yield _answer(case, place, run, options)
+            made = _answer(case, place, run, options)
+            asked = case.get("input")
+            first = inputs.setdefault(made.question, [asked, 0])
+            if asked != first[0]:  # cases of one test function have its name
+                made.question = f"{made.question}_{place}"
+                first = inputs.setdefault(made.question, [asked, 0])
+            first[1] += 1
+            made.epoch = first[1]
+            made.id = made.question if made.epoch == 1 else f"{made.question}_epoch_{made.epoch}"
+            yield made
 
 
 def _cases(document: Any, run: Run) -> list[dict[str, Any]]:
@@ -57,8 +67,9 @@ def _answer(case: dict[str, Any], place: int, run: Run, options: LogOptions) -> 
                 field="scorer",
             )
         grade, failed = named[0].get("success"), bool(named[0].get("error"))
-    elif measures and all(entry.get("error") for entry in measures):
-        failed = True
+    elif any(entry.get("error") for entry in measures):
+        # A metric that broke off makes the case fail; wrong is what another metric found wrong.
+        failed = all(entry.get("success") is not False for entry in measures if not entry.get("error"))
     if failed:
         made.why = "judge failed"
         return made

@@ -82,9 +82,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     run.scorer = score
 
 
-def _answer(
-    row: dict[str, Any], place: int, score: str | None, run: Run, names: dict[str, None]
-) -> tuple[Answer, str]:
+def _answer(row: dict[str, Any], place: int, score: str | None, run: Run, names: dict[str, None]) -> tuple[Answer, str]:
     doc, response = row.get("doc"), row.get("model_response")
     flat = not isinstance(doc, dict)
     if not isinstance(doc, dict):
@@ -138,7 +136,8 @@ def _answer(
 
 def _flat(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The document and the response of the flat layout, whose predictions are texts, log-likelihoods, or pairs of a
-    log-likelihood and «was it the greedy one»; with `pred_logits`, pairs of a text and its tokens' values."""
+    log-likelihood and «was it the greedy one»; with `pred_logits`, pairs of a text and its tokens' values.
+    """
     doc = {
         "choices": _list(row.get("choices")),
         "gold_index": _list(row.get("gold_index")),
@@ -146,7 +145,9 @@ def _flat(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     said = _list(row.get("predictions"))
     said = said if isinstance(said, list) else []
-    texts = [text for part in said for text in (part if isinstance(part, list | tuple) else [part]) if isinstance(text, str)]
+    texts = [
+        text for part in said for text in (part if isinstance(part, list | tuple) else [part]) if isinstance(text, str)
+    ]
     values = [part[0] if isinstance(part, list | tuple) and len(part) == 2 else part for part in said]
     response = {"text": texts, "logprobs": [] if texts else values, "output_tokens": _list(row.get("cont_tokens"))}
     return doc, response
@@ -157,7 +158,9 @@ def _choices(
 ) -> None:
     """A document with a likelihood a choice; each score by its own: a name says how its likelihoods were weighed."""
     count = len(choices)
-    alone = likelihood[count:] or [value for value in map(number, response.get("unconditioned_logprobs") or []) if value is not None]
+    alone = likelihood[count:] or [
+        value for value in map(number, response.get("unconditioned_logprobs") or []) if value is not None
+    ]
     likelihood = likelihood[:count]
     if max(likelihood) > 1e-6:
         raise _above_one(made, likelihood, run)
@@ -173,12 +176,14 @@ def _choices(
             raise _lacking(made, score, "every choice's tokens", run)
         likelihood = [value / length for value, length in zip(likelihood, lengths, strict=True)]
     elif "norm" in name:
-        whole = "ignore_first_space=false" in name
-        lengths = [len(choice if whole else choice.removeprefix(" ")) for choice in choices]
+        without = "ignore_first_space=true" in name
+        lengths = [len(choice.removeprefix(" ") if without else choice) for choice in choices]
         if not all(lengths):
             raise _lacking(made, score, "every choice's text", run)
         if "first_space" not in name and any(choice.startswith(" ") for choice in choices):
-            run.note(f"{score} is by the characters of a choice without its first space; the log does not say whether that counted")
+            run.note(
+                f"{score} is by all characters of a choice; the log does not say whether the space before it counted"
+            )
         likelihood = [value / length for value, length in zip(likelihood, lengths, strict=True)]
     shares = softmax(likelihood)
     if shares is None:

@@ -186,7 +186,8 @@ def _choices(
 
 def _label(record: dict[str, Any], made: Answer, best: int, count: int) -> int | None:
     """The place of the right choice: the target is a place, or the choice itself. A choice «2» may be at another place than 2;
-    the grade then tells which of the two was meant, or neither is taken."""
+    the grade then tells which of the two was meant, or neither is taken.
+    """
     if made.expected is None:
         return None
     names = [text.strip() for _, text in _arguments(record, count)]

@@ -85,7 +85,8 @@ def _answer(trace: dict[str, Any], run: Run, options: LogOptions) -> tuple[Answe
 
 def _standing(assessments: Any, run: Run) -> list[dict[str, Any]]:
     """The assessments that stand, the one that counts last: not those overridden; a person's before a judge's, a later before
-    an earlier one."""
+    an earlier one.
+    """
     entries = [entry for entry in assessments if isinstance(entry, dict)] if isinstance(assessments, list) else []
     overridden = {entry.get("overrides") for entry in entries} - {None, ""}
     entries = [

@@ -7,6 +7,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from epimeter.readers.logs.answer import Token
@@ -73,17 +74,24 @@ def _parallel(logprobs: dict[str, Any]) -> list[Token] | None:
     return made or None
 
 
-def body(response: Any) -> tuple[str | None, list[Token] | None]:
-    """The text and tokens of one response of a chat, completions or responses endpoint."""
-    if not isinstance(response, dict):
-        return None, None
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One answer in a response: its text and tokens, or why there is none."""
+
+    text: str | None
+    tokens: list[Token] | None
+    why: str | None = None
+    refused: bool = False
+
+
+def bodies(response: dict[str, Any]) -> list[Said]:
+    """The answers in one response of a chat, completions or responses endpoint: one a choice (`n` of the request)."""
     choices = response.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        first = choices[0]
-        text = first["text"] if isinstance(first.get("text"), str) else content(first.get("message"))
-        return text, tokens(first.get("logprobs"))
+    if isinstance(choices, list) and choices:
+        return [_choice(choice) if isinstance(choice, dict) else Said(None, None, "error") for choice in choices]
     found: list[str] = []
     made: list[Token] = []
+    refused = False
     for item in response.get("output") or ():
         for part in (
             item.get("content") or () if isinstance(item, dict) and item.get("type", "message") == "message" else ()
@@ -91,7 +99,22 @@ def body(response: Any) -> tuple[str | None, list[Token] | None]:
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 found.append(part["text"])
                 made += tokens(part.get("logprobs")) or []
-    return ("\n".join(found) if found else None), made or None
+            refused = refused or (isinstance(part, dict) and part.get("type") == "refusal")
+    why = "limit" if response.get("status") == "incomplete" and not found else None
+    return [Said("\n".join(found) if found else None, made or None, why, refused and not found)]
+
+
+def _choice(choice: dict[str, Any]) -> Said:
+    message = choice.get("message")
+    text = choice["text"] if isinstance(choice.get("text"), str) else content(message)
+    refused = isinstance(message, dict) and bool(message.get("refusal")) and not text
+    ended = choice.get("finish_reason")
+    why = None
+    if not text.strip():
+        why = "limit" if ended == "length" else "error"
+    if ended == "content_filter":
+        why = "error"
+    return Said(text, tokens(choice.get("logprobs")), None if refused else why, refused)
 
 
 def named_answer(text: str) -> str:
