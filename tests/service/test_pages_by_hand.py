@@ -4,7 +4,7 @@ import base64
 import sqlite3
 
 import pytest
-from seen_pages import click, filled, furnished, sign_in, type_into, words
+from seen_pages import MEMBERS, OPERATORS, PUBLIC, click, filled, furnished, sign_in, type_into, words
 from servers import running
 from test_public_pages import issued
 
@@ -72,9 +72,15 @@ def test_the_first_tab_offers_to_skip_to_the_content_and_nothing_holds_the_focus
     assert browser.evaluate("document.activeElement.id") != "q"
 
 
-def test_a_certificate_is_printed_whole_with_its_address(service, tenant, browser):
+def test_every_page_is_printed_whole_with_its_address(service, tenant, browser):
     known = furnished(tenant)
-    for page in ("/certificates/{id}", "/log/entries/1", "/registry"):
+    pages = [(None, page) for page in PUBLIC if page not in ("/verify", "/nowhere")]
+    pages += [(tenant.key["key"], page) for page in MEMBERS] + [(service.admin_key, page) for page in OPERATORS]
+    signed_in = None
+    for key, page in pages:
+        if key != signed_in:
+            sign_in(browser, service, key)
+            signed_in = key
         address = filled(page, known)
         browser.open(service.url + address)
         browser.call("Emulation.setEmulatedMedia", media="print")
@@ -92,6 +98,12 @@ def test_a_certificate_is_printed_whole_with_its_address(service, tenant, browse
             "[...document.querySelectorAll('form, button, textarea, nav.mine')].filter(one => one.checkVisibility())"
         )
         assert browser.evaluate(f"{controls}.length") == 0, page
+        broken = browser.evaluate(  # a heading has a line a word at most, or its column has room for letters only
+            "[...document.querySelectorAll('thead th:not(.name)')].filter(one => one.checkVisibility() && (range => "
+            "(range.selectNodeContents(one), range.getClientRects().length))(document.createRange()) > "
+            "one.textContent.trim().split(/\\s+/).length).map(one => one.textContent)"
+        )
+        assert broken == [], page
     browser.open(service.url + filled("/certificates/{id}", known))
     printed = base64.b64decode(browser.call("Page.printToPDF", printBackground=False)["data"])
     assert printed.startswith(b"%PDF-") and b"/Type /Page" in printed

@@ -3,8 +3,10 @@
 import csv
 import io
 import re
+import sqlite3
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -358,6 +360,31 @@ def light(colour):
     parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_log_of_an_older_service_is_indexed_at_the_start(tmp_path):
+    def indexes():
+        with closing(sqlite3.connect(log)) as connection:
+            return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+
+    with running(tmp_path) as first:
+        digest = httpx.get(f"{first.url}/log/entries/0.json", verify=NO_TLS).json()["digest"]
+    (log,) = tmp_path.glob("data/**/log.db")
+    assert "leaves" in indexes()
+    with closing(sqlite3.connect(log)) as connection:
+        connection.execute("DROP INDEX leaves")
+    assert "leaves" not in indexes()
+    with running(tmp_path) as second:
+        facts = httpx.get(f"{second.url}/log.json", params={"q": digest}, verify=NO_TLS).json()
+    assert [one["index"] for one in facts["entries"]] == [0] and "leaves" in indexes()
+
+
+def test_the_growth_of_the_log_is_drawn_and_told(service, tenant, nobody):
+    issued(tenant, seed=6)
+    facts = nobody.get("/log.json").json()
+    assert facts["growth"][-1][1] == facts["size"] and facts["growth"][0][1] == 0
+    page = nobody.get("/log").text
+    assert "How it grew" in page and f"{facts['size']:,} on " in page
 
 
 def test_the_reference_can_be_asked_for_by_many_at_once_after_a_start(tmp_path):

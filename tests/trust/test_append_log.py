@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from trust_ground import AT, DAY, LOG_KEY, ORIGIN, POLICY, key, witness
 from epimeter.errors import LogError, TrustError, VerificationError
 from epimeter.trust.audit import _compared, audit
 from epimeter.trust.checkpoint import Checkpoint, LogPolicy, cosign, sign_checkpoint, verify_checkpoint
-from epimeter.trust.log import Log
+from epimeter.trust.log import PLACE, Log
 from epimeter.trust.merkle import Frontier, grow, leaf_hash, root_of, verify_consistency
 from epimeter.trust.monitor import Monitor, continues
 from epimeter.trust.note import NoteKey
@@ -513,6 +514,30 @@ def test_a_failed_batch_is_told_to_all_who_wait(path):
         log.close()
         with pytest.raises(LogError):
             sequencer.submit(b"x").result(10)
+
+
+def test_an_entry_is_found_by_its_hash_with_and_without_the_index(path):
+    """A log from before there was an index gets it at its next opening by a service; it is found before, too."""
+    absent = leaf_hash(b"absent")
+    alike = leaf_hash(ENTRIES[7])[:4] + absent[4:]  # what the index knows of a leaf, and no leaf
+    with Log(path) as log:
+        for _ in range(2):
+            assert [log.place_of(leaf_hash(entry)) for entry in ENTRIES] == list(range(len(ENTRIES)))
+            assert log.place_of(absent) is None and log.place_of(alike) is None
+            log.index_leaves()
+        log.append([b"later", ENTRIES[3]], LOG_KEY, AT)
+        assert log.place_of(leaf_hash(b"later")) == len(ENTRIES) and log.place_of(leaf_hash(ENTRIES[3])) == 3
+    with closing(sqlite3.connect(path)) as connection:
+        plan = str(connection.execute(f"EXPLAIN QUERY PLAN {PLACE}", (absent[:4], absent)).fetchall())
+    assert "INDEX leaves" in plan and "SCAN" not in plan, plan
+
+
+def test_the_growth_of_a_log_begins_with_its_first_checkpoint_and_ends_with_its_last(path):
+    with Log(path) as log:
+        assert [size for _, size in log.growth(40)] == [0, 3, 4, 10, 11, 20]
+        assert [size for _, size in log.growth(3)] == [0, 4, 20]
+    with Log.create(path.with_name("empty.db"), ORIGIN, LOG_KEY, AT) as log:
+        assert [size for _, size in log.growth(40)] == [0]
 
 
 def test_appending_is_fast_enough(tmp_path):

@@ -50,7 +50,7 @@ def sections(document: Document, prefix: str = "s") -> str:
     for number, section in enumerate(document.sections):
         name = f"{prefix}{number}"
         parts.append(f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(section.title)}</h2>')
-        parts += _blocks(section.blocks)
+        parts += _blocks(section.blocks, section.title)
         parts.append("</section>")
     return "".join(parts)
 
@@ -78,8 +78,8 @@ def fragment(document: Document) -> str:
     return "".join([*parts, "</div>"])
 
 
-def _blocks(blocks: tuple[Block, ...]) -> list[str]:
-    """Blocks in order; figures that follow each other share one grid."""
+def _blocks(blocks: tuple[Block, ...], title: str) -> list[str]:
+    """Blocks in order; figures that follow each other share one grid. What the title says, no table says again."""
     made: list[str] = []
     open_figures = False
     for block in blocks:
@@ -87,7 +87,7 @@ def _blocks(blocks: tuple[Block, ...]) -> list[str]:
         if is_figure != open_figures:
             made.append('<div class="figures">' if is_figure else "</div>")
             open_figures = is_figure
-        made.append(_block(block))
+        made.append(_grid(block, named=block.caption != title) if isinstance(block, Grid) else _block(block))
     return [*made, "</div>"] if open_figures else made
 
 
@@ -109,7 +109,7 @@ def _tone(tone: str) -> str:
     return "" if tone == "plain" else f' class="{tone}"'
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: Grid, *, named: bool = True) -> str:
     marked = bool(grid.tones)
     heads = "".join(f'<th scope="col"{_number(i, grid)}>{escape(name)}</th>' for i, name in enumerate(grid.columns))
     body = []
@@ -118,10 +118,10 @@ def _grid(grid: Grid) -> str:
         mark = f'<td class="mark" aria-label="{WORDS[tone]}">{MARKS[tone]}</td>' if marked else ""
         cells = "".join(f"<td{_number(i, grid)}>{escape(cell)}</td>" for i, cell in enumerate(row))
         body.append(f"<tr{f' class={chr(34)}t-{tone}{chr(34)}' if tone != 'plain' else ''}>{mark}{cells}</tr>")
-    first = "<td></td>" if marked else ""
+    first = '<td class="mark"></td>' if marked else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {escape(grid.caption, quote=True)}">'
-        f"<table><caption>{escape(grid.caption)}</caption>"
+        f"<table>{f'<caption>{escape(grid.caption)}</caption>' if named else ''}"
         f"<thead><tr>{first}{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

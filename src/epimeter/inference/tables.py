@@ -244,7 +244,7 @@ class Comparison(Lines[Difference]):
             *self.on_top,
             Paragraph(self.sentence),
             Paragraph(
-                f"{methods}; p-values adjusted by {self.facts.get('adjust', 'holm')}. A positive difference means that the "
+                f"Method: {methods}; p-values adjusted by {self.facts.get('adjust', 'holm')}. A positive difference means that the "
                 "first has the larger value."
             ),
             *(Paragraph(note) for note in self.notes),

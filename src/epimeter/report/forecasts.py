@@ -205,7 +205,7 @@ def cautions_of(view: Forecast, level: float | None) -> tuple[str, ...]:
     found = []
     if level is None and view.kind in ("interval", "set"):
         noun = "sets" if view.kind == "set" else "intervals"
-        found.append(f"the {noun} are taken to be of level {LEVEL:g}, which nobody said; say it with --set level=…")
+        found.append(f"the {noun} are taken to be of level {LEVEL:g}, which nobody said; say it with level=…")
     if view.n_rows < FEW_ROWS:
         rows = "row" if view.n_rows == 1 else "rows"
         found.append(f"only {view.n_rows:,} {rows}: coverage is known to {98 / view.n_rows**0.5:.0f} points at best")

@@ -36,5 +36,5 @@ def compared(first: Columns, second: Columns, names: tuple[str, str]) -> dict[st
     told = found.told(pairing=how, draws=DRAWS, seed=0)
     slices = slice_gaps(tables if matched is None else matched, paired=matched is not None)
     pages = told.document()
-    pages = replace(pages, sections=(*pages.sections, section(slices, names)))
+    pages = replace(pages, sections=(*pages.sections, section(slices)))
     return {"pairing": how, "facts": told.to_dict(), "slices": slices, "html": sections(pages, "d")}

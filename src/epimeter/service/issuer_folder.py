@@ -73,6 +73,7 @@ class IssuerFolder:
             if not folder.exists():
                 _make(folder, issuer, passphrase, root_folder)
         self.registry = Registry(folder)
+        self.registry.log.index_leaves()
         self.audit = Log(folder / "audit.db")
         self._lock = threading.Lock()
         self._opened: dict[str, tuple[_Rings, datetime, Signer]] = {}

@@ -55,7 +55,7 @@ def slice_gaps(tables: list[Table], *, paired: bool) -> list[dict[str, Any]]:
     return sorted(made, key=lambda one: -abs(one["difference"]))
 
 
-def section(slices: list[dict[str, Any]], names: tuple[str, str]) -> Section:
+def section(slices: list[dict[str, Any]]) -> Section:
     """The slices as a section of a page."""
     if not slices:
         said = f"Both evaluations must have a class, a category or a source of the truth in common, with {LEAST} records each."
@@ -76,7 +76,7 @@ def section(slices: list[dict[str, Any]], names: tuple[str, str]) -> Section:
     )
     if len(slices) > SHOWN:
         said += f" The {SHOWN} that differ most are shown."
-    heads = ("slice", "records", f"gap of {names[0]}", f"gap of {names[1]}", "difference", "verdict")
+    heads = ("slice", "records", "gap of the first", "gap of the second", "difference", "verdict")
     return Section("Slices by difference", (Paragraph(said), Grid("Slices", heads, rows, frozenset({1, 2, 3, 4}))))
 
 

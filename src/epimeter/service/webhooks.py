@@ -203,6 +203,25 @@ def _hang_up(line: list[socket.socket]) -> None:
         socket.socket.shutdown(line[0], socket.SHUT_RDWR)
 
 
+FAULTS: dict[type[Exception], str] = {
+    ConnectionRefusedError: "the connection was refused",
+    ConnectionResetError: "the connection was broken off",
+    TimeoutError: "there was no whole answer in time",
+    socket.gaierror: "the host has no address",
+    ssl.SSLCertVerificationError: "the certificate of the host cannot be trusted",
+    ssl.SSLError: "no secure connection came about",
+    http.client.HTTPException: "the answer is not HTTP",
+    smtplib.SMTPException: "the mail was refused",
+}
+"""The first that fits says why nothing was sent."""
+
+
+def _in_words(fault: Exception) -> str:
+    """Why nothing was sent, for whoever reads the deliveries: no name of a class of ours, no number of an error."""
+    words = next((words for kind, words in FAULTS.items() if isinstance(fault, kind)), None)
+    return words or str(getattr(fault, "strerror", None) or fault)
+
+
 def deliver_one(store: Store, pepper: bytes, guard: Guard, settings: Settings) -> bool:
     """Send the message that is due, if there is one."""
     with store.reading() as db:
@@ -229,7 +248,7 @@ def deliver_one(store: Store, pepper: bytes, guard: Guard, settings: Settings) -
             status = send(guard, message["url"], body, headers)
             answer = f"HTTP {status}"
     except (OSError, http.client.HTTPException, InputError, ssl.SSLError, smtplib.SMTPException) as fault:
-        status, answer = 0, f"{type(fault).__name__}: {fault}"[:200]
+        status, answer = 0, _in_words(fault)[:200]
     with store.writing() as db:
         if 200 <= status < 300:
             outbox.delivered(db, id, message["webhook"], answer)

@@ -167,7 +167,7 @@ def _gauges(made: StandardsEvaluation) -> tuple[Picture, ...]:
         figures.gauge(
             reading.title,
             reading.value,
-            None if reading.interval is None else (reading.interval.low, reading.interval.high),
+            None if reading.interval is None else _ends(reading.name, reading.interval),
             [(limit.name, limit.bound, limit.met) for limit in reading.limits],
             SPANS[reading.name],
             shown(reading),
@@ -177,10 +177,9 @@ def _gauges(made: StandardsEvaluation) -> tuple[Picture, ...]:
     )
 
 
-def _span(name: str, span: Interval) -> str:
+def _ends(name: str, span: Interval) -> tuple[float, float]:
     """An interval; that of a cut score is cut, too, as both are before they are held against a limit (C-07)."""
-    low, high = (math.floor(end) if name == "ers.ers" else end for end in (span.low, span.high))
-    return f"{low:.4g} to {high:.4g}"
+    return (math.floor(span.low), math.floor(span.high)) if name == "ers.ers" else (span.low, span.high)
 
 
 def _numbers(made: StandardsEvaluation) -> Grid:
@@ -201,7 +200,7 @@ def _numbers(made: StandardsEvaluation) -> Grid:
             (
                 reading.title,
                 shown(reading),
-                "–" if span is None else _span(reading.name, span),
+                "–" if span is None else "{:.4g} to {:.4g}".format(*_ends(reading.name, span)),
                 limits or reading.undefined or ("not for this method (C-53)" if reading.name in SPANS else "no limit"),
                 note,
                 "" if reading.null_mean is None else f"{reading.null_mean:.4f}",

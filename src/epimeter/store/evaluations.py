@@ -144,7 +144,7 @@ def reports(db: Connection, organization: str, system_id: str, limit: int = 5) -
 
 def history(db: Connection, organization: str, system_id: str, limit: int) -> list[RowMapping]:
     """The newest completed evaluations of a system after the standards with their reports, the oldest first."""
-    names = (*LISTED, "wrong", "wrong_unsure", "report")
+    names = (*LISTED, "report")
     mine = (evaluations.c.organization == organization, evaluations.c.system_id == system_id)
     query = select(*(evaluations.c[name] for name in names)).where(*mine, evaluations.c.level.is_not(None))
     ordered = query.order_by(evaluations.c.created_at.desc(), evaluations.c.id.desc()).limit(limit)

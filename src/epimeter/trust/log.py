@@ -65,6 +65,10 @@ _FENCE = """
 CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 """
+_LEAVES = "CREATE INDEX IF NOT EXISTS leaves ON nodes (substr(hash, 1, 4)) WHERE level = 0"
+"""Finds an entry by its hash. Four bytes tell 4,000 million leaves apart; whole hashes take three times the room."""
+PLACE = "SELECT idx FROM nodes WHERE level = 0 AND substr(hash, 1, 4) = ? AND hash = ? ORDER BY idx LIMIT 1"
+"""Where a leaf stands, in the words by which SQLite sees that the index serves."""
 _VERSION = 1
 TABLES = ("log", "entries", "nodes", "checkpoints", "cosignatures")
 """What is the log in its file; other tables lie beside it."""
@@ -233,6 +237,26 @@ class Log:
         if row is None:
             raise LogError(f"the log {self.origin} has no subtree {index} of level {level}")
         return _blob(row[0])
+
+    def index_leaves(self) -> None:
+        """Make the index by which `place_of` finds entries; a log from before there was one gets it now, once."""
+        if self._row("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'leaves'") is None:
+            with self._transaction() as connection:
+                connection.execute(_LEAVES)
+
+    def place_of(self, leaf: bytes) -> int | None:
+        """The index of the first entry with this leaf hash; None when there is none. Without the index it reads all leaves."""
+        row = self._row(PLACE, leaf[:4], leaf)
+        return None if row is None else int(row[0])
+
+    def growth(self, most: int) -> list[tuple[str, int]]:
+        """When the log had how many entries: its first checkpoint, its last, and others evenly between, `most` at most."""
+        (last,) = self._row("SELECT max(number) FROM checkpoints")
+        steps = min(most - 1, last) if last else 0
+        numbers = sorted({last * step // steps for step in range(steps + 1)}) if steps else [0]
+        marks = ", ".join("?" * len(numbers))
+        query = f"SELECT time, size FROM checkpoints WHERE number IN ({marks}) ORDER BY number"
+        return [(str(time), int(size)) for time, size in self._rows(query, *numbers)]
 
     def consistency_proof(self, old: int, new: int) -> list[bytes]:
         """The proof that the tree of `old` entries is the beginning of the tree of `new` entries."""

@@ -49,11 +49,7 @@ async def compare(request: Request, a: Id = "", b: Id = "") -> Facts:
 def _sides(request: Request, caller: Any, a: str, b: str) -> Facts:
     with request.app.state.store.reading() as db:
         rows = evaluations.page(db, caller.organization, None, LISTED)
-    choices = [
-        {"id": row["id"], "words": f"{row['system_id']}, attempt {row['attempt']}, {row['level'] or 'no level'}"}
-        for row in rows
-        if row["level"] is not None
-    ]
+    choices = [{"id": row["id"], "words": f"{_name(row)}, {row['level']}"} for row in rows if row["level"] is not None]
     facts: Facts = {
         "a": a,
         "b": b,
@@ -127,10 +123,9 @@ def _overlaid(names: list[str], bins: list[Facts]) -> str:
             board.line([(x, y) for x, y, _ in points], COLOURS[place], 2, "" if place == 0 else "7 4")
         for x, y, _ in points:
             board.dot(x, y, COLOURS[place], 3)
-        side = f"{'solid' if place == 0 else 'dashed'}: {name}"[:60]
-        board.word(board.left + 8, board.top + 16 + 16 * place, side, anchor="start", colour=COLOURS[place])
         lines += [(name, f"{x:.3f}", f"{y:.3f}", f"{n:,}") for x, y, n in points]
     alt = f"Reliability diagrams of {names[0]} (solid) and {names[1]} (dashed); on the thin line stated and seen agree."
     twin = Grid("Bins", ("evaluation", "confidence", "right", "records"), tuple(lines), frozenset({1, 2, 3}))
-    picture = Picture("Reliability", alt, board.svg(alt), twin)
+    caption = f"Reliability; solid: {names[0]}; dashed: {names[1]}"
+    picture = Picture(caption, alt, board.svg(alt), twin)
     return str(visible(sections(Pages("", "", (Section("Diagrams", (picture,)),)), "o")))

@@ -11,7 +11,6 @@ import msgspec
 
 from epimeter.documents.html import sections
 from epimeter.documents.sections import Document, Grid, Picture, Section
-from epimeter.inference.spread import clopper_pearson
 from epimeter.monitor.charts import bands, round_ticks
 from epimeter.monitor.document import document as watched_document
 from epimeter.monitor.watch import look
@@ -40,11 +39,24 @@ class _Report(msgspec.Struct):
     measurements: list[_Measurement] = []
 
 
+class _Reading(msgspec.Struct):
+    name: str
+    value: float | None = None
+    interval: _Interval | None = None
+
+
+class _Verdict(msgspec.Struct):
+    assurance: str | None = None
+
+
 class _Stored(msgspec.Struct):
-    """Of a stored report, its measurements: inside an evaluation after the standards, or bare."""
+    """Of a stored report, its numbers: inside an evaluation after the standards, or bare."""
 
     report: _Report | None = None
     measurements: list[_Measurement] = []
+    readings: list[_Reading] = []
+    """What was held against the limits, with the intervals by which a verdict is firm or marginal."""
+    verdicts: dict[str, _Verdict] = {}
 
 
 @dataclass(frozen=True)
@@ -71,27 +83,30 @@ def history(state: Any, caller: Any, system_id: str) -> Facts:
         rows = evaluations.history(db, caller.organization, system_id, MOST)
     ends = {"ECE": [(one.ece, f"{one.name} {one.ece:g}") for one in LEVELS]}
     ends["U-Recall, %"] = [(one.u_recall, f"{one.name} {one.u_recall:g} %") for one in LEVELS]
-    read = [_measured(bytes(row["report"])) for row in rows]
+    stored = [msgspec.json.decode(bytes(row["report"]), type=_Stored) for row in rows]
+    read = [_numbers(one) for one in stored]
+    lines = [_line(row, one, before) for row, one, before in zip(rows, stored, [None, *rows], strict=False)]
     series = {
-        "ECE": _points(rows, read, "ece"),
-        "U-Recall, %": [_recall(row) for row in rows if row["u_recall"] is not None],
+        "ECE": _points(rows, read, "ers.ece", "ece"),
+        "U-Recall, %": _points(rows, read, "ers.u_recall"),
         "Brier score": _points(rows, read, "brier_score"),
         "Bias (outcome minus confidence)": _points(rows, read, "esce"),
     }
     pictures = tuple(_chart(title, points, ends.get(title, [])) for title, points in series.items() if points)
     return {
-        "attempts": [_line(row, before) for row, before in zip(rows, [None, *rows], strict=False)][::-1],
+        "attempts": lines[::-1],
         "charts": visible(sections(Document("", "", (Section("Over time", pictures),)))) if pictures else "",
         "watched": _watched(state, caller, system_id),
     }
 
 
-def _line(row: Any, before: Any) -> Facts:
+def _line(row: Any, stored: _Stored, before: Any) -> Facts:
     return {
         "evaluation": row["id"],
         "attempt": row["attempt"],
         "version": row["system_version"],
         "level": row["level"],
+        "assurance": stored.verdicts["ers"].assurance if "ers" in stored.verdicts else None,
         "ece": row["ece"],
         "u_recall": row["u_recall"],
         "ers": row["ers"],
@@ -100,26 +115,20 @@ def _line(row: Any, before: Any) -> Facts:
     }
 
 
-def _measured(report: bytes) -> dict[str, _Measurement]:
-    stored = msgspec.json.decode(report, type=_Stored)
+def _numbers(stored: _Stored) -> dict[str, _Measurement | _Reading]:
     found = stored.measurements if stored.report is None else stored.report.measurements
-    return {one.metric: one for one in found}
+    return {one.metric: one for one in found} | {one.name: one for one in stored.readings}
 
 
-def _points(rows: Sequence[Any], read: Sequence[dict[str, _Measurement]], metric: str) -> list[AttemptPoint]:
+def _points(rows: Sequence[Any], read: Sequence[dict[str, _Measurement | _Reading]], *names: str) -> list[AttemptPoint]:
+    """A number of each attempt, by the first name under which its report has it."""
     made = []
     for row, found in zip(rows, read, strict=True):
-        one = found.get(metric)
+        one = next((found[name] for name in names if name in found), None)
         if one is not None and one.value is not None:
             low, high = (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
             made.append(AttemptPoint(row["attempt"], one.value, low, high))
     return made
-
-
-def _recall(row: Any) -> AttemptPoint:
-    """U-Recall is a share of the wrong answers, so its interval is exact (Clopper and Pearson 1934)."""
-    low, high = (0.0, 1.0) if not row["wrong"] else clopper_pearson(row["wrong_unsure"], row["wrong"], 0.95)
-    return AttemptPoint(row["attempt"], row["u_recall"], 100 * low, 100 * high)
 
 
 def _chart(title: str, points: list[AttemptPoint], limits: list[tuple[float, str]]) -> Picture:
@@ -127,7 +136,7 @@ def _chart(title: str, points: list[AttemptPoint], limits: list[tuple[float, str
     low, high = min(0.0, *values), max(*values, 1e-3)
     reach = [limit for limit, _ in limits if limit <= max(2 * high, 0.1)]
     high = 100.0 if "%" in title else max([high, *reach]) * 1.1
-    board = Board(560, 250, top=24, left=60, across=(-0.5, len(points) - 0.5), up=(low * 1.1, high))
+    board = Board(420, 230, top=24, left=52, across=(-0.5, len(points) - 0.5), up=(low * 1.1, high))
     step = max(1, len(points) // 8)
     names = {float(place): str(points[place].attempt) for place in range(0, len(points), step)}
     board.axes(list(names), round_ticks(*board.up), "attempt", title, lambda tick: names[tick], lambda v: f"{v:g}")

@@ -15,6 +15,7 @@ from epimeter.trust.checkpoint import Checkpoint
 from epimeter.trust.entries import read_entry
 from epimeter.trust.merkle import leaf_hash, verify_inclusion
 from epimeter.trust.registry_rows import reading
+from epimeter.web.log_growth import POINTS, drawn
 from epimeter.web.page import Facts, page
 
 area = APIRouter(include_in_schema=False)
@@ -50,7 +51,7 @@ def log(
     """The newest checkpoint, and the entries that were asked for or the last ones."""
     public = request.app.state.ledger.registry.log
     size = public.size
-    note = public.checkpoint(size)
+    note, growth = public.checkpoint(size), public.growth(POINTS)
     tree = Checkpoint.from_text(note.text)
     sought = q.strip()
     if sought:
@@ -68,6 +69,8 @@ def log(
         "sentence": sentence,
         "entries": [_entry(public, place) for place in places],
         "older": f"/log?before={last}" if last > 0 else None,
+        "growth": growth,
+        "grown": drawn(growth),
     }
 
 
@@ -128,9 +131,9 @@ def _places(ledger: Any, sought: str, size: int) -> tuple[list[int], str]:
                 "SELECT log_index FROM attempts WHERE system = ? ORDER BY number DESC LIMIT 200", (sought,)
             ).fetchall()
             found = [int(row[0]) for row in rows]
-            if not found:
-                query = "SELECT idx FROM nodes WHERE level = 0 AND hash = ? LIMIT 1"
-                found = [int(row[0]) for row in connection.execute(query, (bytes.fromhex(sought[8:]),))]
+        if not found:
+            place = ledger.registry.log.place_of(bytes.fromhex(sought[8:]))
+            found = [] if place is None else [place]
         return found, "" if found else "The log has no attempt of a system, and no entry, with this digest."
     try:
         return [event.log_index for event in reversed(ledger.registry.life(sought))], ""

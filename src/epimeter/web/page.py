@@ -60,6 +60,15 @@ def _json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8")
 
 
+def _marked(text: str) -> Markup:
+    """A description of the reference, with what stands between backticks as code."""
+    parts = str(text).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 and place < len(parts) - 1 else part
+        for place, part in enumerate(parts)
+    )
+
+
 def _templates() -> jinja2.Environment:
     def load(name: str) -> str | None:
         file = files("epimeter") / "web" / "templates" / name
@@ -74,7 +83,7 @@ def _templates() -> jinja2.Environment:
         finalize=visible,
         auto_reload=False,
     )
-    made.filters |= {"day": _day, "pretty": _json}
+    made.filters |= {"day": _day, "marked": _marked, "pretty": _json}
     made.globals |= {"version": __version__}
     return made
 
@@ -103,7 +112,13 @@ def html(request: Request) -> bool:
 def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
     """The text of a page."""
     registry, seen = request.app.state.ledger.registry, getattr(request.state, "seen", None)
-    site = {"issuer": registry.issuer, "path": request.url.path, "member": None, "token": ""}
+    site = {
+        "issuer": registry.issuer,
+        "path": request.url.path,
+        "query": request.url.query,
+        "member": None,
+        "token": "",
+    }
     if seen is not None:
         site |= {"member": seen.caller, "token": seen.form_token}
     return _environment.get_template(template).render(**facts, site=site)
