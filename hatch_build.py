@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,6 @@ class CoreHook(BuildHookInterface):
             build_data["sbom_files"].append(str(path))  # dist-info/sboms, after PEP 770
         build_data["pure_python"] = False
         build_data["tag"] = build_core.tag()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        shutil.rmtree(Path(self.directory, "core"), ignore_errors=True)  # it is in the wheel

@@ -49,6 +49,7 @@ def works_without_a_compiler(wheel, folder):
 @pytest.mark.slow
 def test_two_builds_give_the_same_bytes_and_one_works_without_a_compiler(tmp_path):
     first, second = (wheel(tmp_path / name) for name in ("first", "second"))
+    assert sorted(made.name for made in first.parent.iterdir()) == sorted([first.name, "epimeter.cdx.json"])
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()
 

@@ -52,11 +52,11 @@ from epimeter.readers.wording import clean, listed, shown, word_of
 
 FURTHER = {
     "unknown": ("unknown", "is_unknown"),
-    "timestamp": ("timestamp", "time", "date"),
+    "timestamp": ("timestamp", "time", "date", "datetime"),
     "weight": ("weight", "weights", "sample_weight"),
     "group": ("group", "groups", "segment", "question", "question_id"),
     "id": ("id", "prediction_id", "sample_id"),
-    "ground_truth_source": ("ground_truth_source",),
+    "ground_truth_source": ("ground_truth_source", "truth_source", "label_source"),
     "detected": ("detected", "flagged"),
     "category": ("category", "unknown_category"),
     "class": ("class", "class_name"),
