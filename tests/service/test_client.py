@@ -159,3 +159,62 @@ def test_the_command_sends_a_file_and_writes_the_certificate(service, tenant, tm
     file.write_bytes(b'{"confidence":0.95,"correct":false}\n' * 10)
     done = subprocess.run([*command, "--require", "L3"], env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and "is required" in done.stderr
+
+
+DECLARED = """
+[unknowns]
+taxonomy = ["operational"]
+method = "confidence"
+threshold = "0.5"
+validation = "held-out unknowns"
+"""
+
+
+def test_the_command_sends_everything_that_the_file_and_its_declaration_say(service, tenant, tmp_path):
+    """ERS 3.2: every prediction, also without an outcome; the kinds of unknowns; what ONTO 42001 asks to be declared."""
+    import json
+    import os
+    import subprocess
+    import sys
+
+    made = ground.columns(1200, seed=77)
+    lines = [
+        {**row, "unknown": index % 2 == 0, "category": "novel" if index % 4 else "OOD", "domain": "medical"}
+        for index, row in enumerate(ground.rows(made))
+    ]
+    for line in lines[::6]:
+        line["correct"] = None
+    file, told = tmp_path / "p.ndjson", tmp_path / "told.toml"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told.write_text(DECLARED)
+
+    def typed(*words):
+        command = [sys.executable, "-m", "epimeter", *map(str, words)]
+        environment = {**os.environ, "EPIMETER_KEY": tenant.key["key"]}
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    words = ("--declare", told, "--strategy", "equal_mass")
+    sent = typed("submit", file, "--server", service.url, "--model-id", "whole", "--model-version", "1", *words)
+    assert sent.returncode == 0, sent.stderr
+    answer = json.loads(sent.stdout)
+    here = typed("evaluate", file, "--standard", "both", *words, "--interval", "none", "--json")
+    assert here.returncode == 0, here.stderr
+    found = json.loads(here.stdout)
+    assert answer["domain"] == found["metrics"]["ers"]["domain"] == "medical"
+    assert answer["dataset"]["unlabelled"] == found["records"]["unlabelled"] == 200
+    assert answer["dataset"]["whole_digest"] == found["evidence"]["dataset_digest"]
+    assert answer["onto_42001"]["level"] == found["verdicts"]["onto"]["level"]
+    assert answer["onto_42001"]["missing"] == found["verdicts"]["onto"]["missing"]
+    assert answer["onto_42001"]["ece"] == round(found["metrics"]["onto"]["ece"], 9)
+    by_kind = {one["category"]: round(one["u_recall"], 9) for one in found["categories"]}
+    assert answer["onto_42001"]["categories"] == by_kind and by_kind.keys() == {"OOD", "novel"}
+
+    epi = tmp_path / "p.epi"
+    assert typed("summarise", file, "--evidence", "-o", epi).returncode == 0
+    summed = typed("submit", epi, "--server", service.url, "--model-id", "sums", "--model-version", "1")
+    assert json.loads(summed.stdout)["domain"] == "medical", "the sums say the domain of their records"
+    refused = typed("submit", epi, "--server", service.url, "--model-id", "sums", "--domain", "general")
+    assert refused.returncode != 0 and "says medical, the option says general" in refused.stderr
+    kind = {"content-type": "application/vnd.epimeter.summary"}
+    answer = tenant.post("/v1/evaluate", content=epi.read_bytes(), params={"model_id": "sums"}, headers=kind)
+    assert answer.status_code == 422 and "it must be that of the records, medical" in answer.text

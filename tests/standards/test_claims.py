@@ -74,6 +74,25 @@ def test_the_domain_in_the_file_counts_and_a_contradiction_is_refused(file):
     assert "dataset_id must be a UUID" in str(run("evaluate", path, "--standard", "ers").exception)
 
 
+def test_the_domain_in_a_column_counts_and_must_be_one(file, tmp_path):
+    """A table says its domain in a column, as the document of ERS 3.1 does in a field."""
+    path = file(domain="medical")
+    made = evaluated(path)
+    assert made["metrics"]["ers"]["domain"] == "medical" and made["metrics"]["onto"]["domain"] == "healthcare"
+    refused = run("evaluate", path, "--standard", "ers", "--domain", "general")
+    assert "data.csv says medical, the option says general" in str(refused.exception)
+    pandas.read_csv(path).to_parquet(tmp_path / "data.parquet")
+    assert evaluated(tmp_path / "data.parquet")["metrics"]["ers"] == made["metrics"]["ers"]
+    several = file(domain=["medical", "legal"] * 750)
+    assert "says legal, medical. Evaluate each domain by itself" in str(
+        run("evaluate", several, "--standard", "ers").exception
+    )
+    assert evaluated(several, "--column", "domain=", standard="ers")["metrics"]["ers"]["domain"] == "general"
+    other = file(domain="example.org")
+    assert "Say which it is with --domain" in str(run("evaluate", other, "--standard", "ers").exception)
+    assert evaluated(other, "--domain", "code", standard="ers")["metrics"]["ers"]["domain"] == "code"
+
+
 @pytest.mark.parametrize("words", [("--bins", "1"), ("--ers-threshold", "1.0")])
 def test_other_bins_and_thresholds_are_shown_without_a_level(file, words):
     made = evaluated(file(over=0.2), *words)["verdicts"]

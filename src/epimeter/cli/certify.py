@@ -70,13 +70,14 @@ def assessed(
 ) -> Assessment:
     """What the predictions in a file, or the sums in a summary, earn."""
     from epimeter.cli.judging import read_table
-    from epimeter.standards.method import domain_of
+    from epimeter.standards.method import agreed_domain, domain_of
     from epimeter.trust.assessing import assess, assess_evidence
 
     if is_summary(file):
         if choice != Choice() or format is not None or assume_utc:
             raise InputError(f"options about columns and times are for epimeter summarise; {file} is a summary already")
-        return assess_evidence(evidence_in([file]), domain=domain or "general", at=at)
+        evidence = evidence_in([file])
+        return assess_evidence(evidence, domain=agreed_domain(domain, evidence.domain, file), at=at)
     table = read_table(file, choice, format)
     return assess(table, domain=domain_of(domain, table), at=at, assume_utc=assume_utc)
 

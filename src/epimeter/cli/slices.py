@@ -83,7 +83,8 @@ def _read(file: str, choice: Choice, format: str | None, by: tuple[str, ...]) ->
         event = view(rows.y_true, rows.y_prob, kind=rows.kind).event
     blocks = [block for block, _ in verbatim(file, columns=choice, format=format)]
     names = blocks[0].roles.columns["slice"]
-    busy = {column for role, column in table.roles.items() if role not in ("group", "category", "class", "unknown")}
+    free = ("group", "category", "class", "unknown", "domain")
+    busy = {column for role, column in table.roles.items() if role not in free}
     busy |= {name for role in ("confidence", "probabilities") for name in blocks[0].roles.columns.get(role, ())}
     for name in by:
         if name not in names:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+import numpy as np
 
 from epimeter.cli.certify import is_summary
 from epimeter.cli.columns import column_options
+from epimeter.errors import InputError
 from epimeter.kinds import WORDING
 from epimeter.readers.files import faults_of
 from epimeter.readers.forecast import Choice
 from epimeter.readers.wording import shown
 
 if TYPE_CHECKING:
+    from epimeter.readers import Table
     from epimeter.service.client import Client
     from epimeter.service.schemas import Evaluation
 
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
     "--domain", help="medical, legal, financial, code or general; by default what the file says, else general."
 )
 @column_options
+@click.option("--onto-domain", help="Domain of ONTO 42001, where it is not the converted one.")
+@click.option("--strategy", help="Binning of ONTO 42001: equal_width, equal_mass or adaptive.")
+@click.option("--declare", type=click.Path(exists=True, dir_okay=False), help="TOML file of what numbers cannot say.")
+@click.option("--new-baseline", metavar="REASON", help="Start a new baseline, with another method.")
 @click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Ask for the certificate and write it here.")
 @click.option("--require", "level", type=click.Choice(["L1", "L2", "L3"]), help="Exit 1 when a lower level is earned.")
@@ -44,6 +51,10 @@ def submit(
     domain: str | None,
     choice: Choice,
     format: str | None,
+    onto_domain: str | None,
+    strategy: str | None,
+    declare: str | None,
+    new_baseline: str | None,
     preregistration: str | None,
     certificate: str | None,
     level: str | None,
@@ -63,14 +74,28 @@ def submit(
         "model_version": model_version,
         "preregistration": preregistration,
     }
+    for_42001: dict[str, Any] = {"onto_domain": onto_domain, "strategy": strategy, "new_baseline": new_baseline}
+    if declare is not None:
+        from epimeter.standards.declaration import read_tables
+
+        for_42001["declaration"] = read_tables(declare)
+    for_42001 = {name: value for name, value in for_42001.items() if value is not None}
     with Client(server, key) as client:
         if is_summary(file):
+            if for_42001:
+                raise click.UsageError(
+                    f"{file} is a summary, which says nothing after ONTO 42001; leave its options out"
+                )
             if choice != Choice() or format is not None:
                 raise click.UsageError(f"options about columns are for epimeter summarise; {file} is a summary already")
+            from epimeter.cli.certify import evidence_in
+            from epimeter.standards.method import agreed_domain
+
+            wanted = agreed_domain(domain, evidence_in([file]).domain, shown(file))
             with faults_of(shown(file), file):
-                found = client.evaluate_summary(Path(file).read_bytes(), domain=domain or "general", **told)
+                found = client.evaluate_summary(Path(file).read_bytes(), domain=wanted, **told)
         else:
-            found = _sent(client, file, domain, choice, format, told)
+            found = _sent(client, file, domain, choice, format, told | for_42001)
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
         if certificate is not None:
             Path(certificate).write_bytes(client.certify(found.evaluation_id))
@@ -86,20 +111,20 @@ def _sent(
     client: Client, file: str, domain: str | None, choice: Choice, format: str | None, told: dict[str, Any]
 ) -> Evaluation:
     """The answer to the rows in a file."""
-    from epimeter.readers import read
     from epimeter.standards.method import domain_of
     from epimeter.views import view
 
-    table = read(file, columns=choice, format=format)
+    table = _captured(file, choice, format)
     answer = view(table.y_true, table.y_prob, kind=table.kind).answer
+    correct = answer.true.astype(object)
+    if table.awaiting is not None:
+        correct[table.awaiting] = None
     if WORDING[table.kind].as_answers:
         click.echo(WORDING[table.kind].as_answers, err=True)
     if table.zoneless is not None:
         raise click.UsageError(f"the service takes times with a zone; {table.zoneless} has none")
-    if table.unlabelled:
-        click.echo(f"{table.unlabelled:,} rows without ground truth are not sent", err=True)
     return client.evaluate(
-        answer.true,
+        correct,
         answer.prob,
         domain=domain_of(domain, table),
         dataset_id=table.metadata.get("dataset_id"),
@@ -109,5 +134,29 @@ def _sent(
         classes=table.class_of,
         unknown=table.unknown,
         detected=table.detected,
+        category=table.category,
         **told,
     )
+
+
+def _captured(file: str, choice: Choice, format: str | None) -> Table:
+    """Every prediction with its confidence, also where nobody knows the outcome (ERS 3.2): the service counts those."""
+    from epimeter.readers import arrivals, read
+    from epimeter.readers.assembly import joined
+    from epimeter.readers.logs import is_log
+
+    if format is None and is_log(file):
+        table = read(file, columns=choice)
+        if table.unlabelled:
+            click.echo(f"{table.unlabelled:,} answers of the log without ground truth are not sent", err=True)
+        return table
+    table = joined(list(arrivals(file, columns=choice, format=format)))
+    assert table.awaiting is not None
+    if table.awaiting.all():
+        raise InputError(f"the outcome must be known for at least one row of {table.source}; it is for none")
+    stated = np.isfinite(table.y_prob).reshape(table.n_rows, -1).all(axis=1) | ~table.awaiting
+    if not stated.all():
+        click.echo(
+            f"{int((~stated).sum()):,} rows state neither a confidence nor an outcome; they are not sent", err=True
+        )
+    return table.take(stated)

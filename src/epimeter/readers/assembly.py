@@ -116,6 +116,8 @@ def settled(block: Block) -> tuple[Table, Mask]:
     if "recalibrated_by" in roles:
         marks = {str(word) for word in words(block, roles["recalibrated_by"][0]) if word}
         columns["recalibrated_by"] = ", ".join(sorted(marks)) or None
+    if "domain" in roles:
+        columns["domains"] = tuple(sorted({str(word or "") for word in words(block, roles["domain"][0]).tolist()}))
     columns["timestamp"], columns["zoneless"], notes = _timestamp(block)
     served = dict(block.roles.served)
     if notes:
@@ -183,6 +185,7 @@ def joined(parts: list[Table]) -> Table:
         first,
         unlabelled=sum(part.unlabelled for part in parts),
         recalibrated_by=_marks(parts),
+        domains=tuple(sorted({word for part in parts for word in part.domains})),
         zoneless=next((part.zoneless for part in parts if part.zoneless is not None), None),
         rows=np.concatenate([np.asarray(part.rows, np.int64) for part in parts]),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),

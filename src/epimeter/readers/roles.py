@@ -62,6 +62,7 @@ FURTHER = {
     "class": ("class", "class_name"),
     "features": ("features", "embedding", "embeddings"),
     "recalibrated_by": ("recalibrated_by",),
+    "domain": ("domain",),
     "slice": (),
 }
 """Roles that are no part of every table, with the names that say them."""

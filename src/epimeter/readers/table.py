@@ -63,6 +63,8 @@ class Table:
         How a log's confidence came about: `choice_logprob`, `verbalised`, `judge` and so on.
     recalibrated_by
         The map, with its digest, that changed the predictions after the model made them.
+    domains
+        What a column `domain` says of the rows, each word once; empty where some row says none.
     notes
         Sentences a report should repeat: columns that were found and left out.
     findings
@@ -99,6 +101,7 @@ class Table:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     confidence_source: str | None = None
     recalibrated_by: str | None = None
+    domains: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: Findings = NOTHING
 

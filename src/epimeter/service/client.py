@@ -118,6 +118,10 @@ class Client:
         dataset_id: str | None = None,
         metrics: list[str] | None = None,
         preregistration: str | None = None,
+        onto_domain: str | None = None,
+        strategy: str | None = None,
+        declaration: Mapping[str, Any] | None = None,
+        new_baseline: str | None = None,
         wait: bool = True,
         **columns: Any,
     ) -> Evaluation:
@@ -127,11 +131,16 @@ class Client:
         ----------
         correct, confidence
             One entry a prediction; `correct` may be None where nobody knows.
+        onto_domain, strategy, declaration, new_baseline
+            For ONTO 42001, which the column `unknown` asks for: its domain, the binning strategy, the tables of a declaration
+            file, and why another method begins.
         columns
-            Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`.
+            Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`, `category`.
         """
         query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
         query |= {"metrics": None if metrics is None else ",".join(metrics), "preregistration": preregistration}
+        query |= {"onto_domain": onto_domain, "strategy": strategy, "new_baseline": new_baseline}
+        query["declaration"] = None if declaration is None else msgspec.json.encode(declaration).decode("utf-8")
         body = _stream({"confidence": confidence, "correct": correct, **columns})
         made = self._typed(Evaluation, "POST", "/v1/evaluate", query, body, ARROW)
         return self.wait(made.evaluation_id) if wait and made.status == "queued" else made
@@ -331,6 +340,7 @@ def _stream(columns: dict[str, Any]) -> bytes:
         "id": pa.string(),
         "ground_truth_source": pa.string(),
         "class": pa.string(),
+        "category": pa.string(),
     }
     given = {("class" if name == "classes" else name): column for name, column in columns.items() if column is not None}
     unknown = sorted(set(given) - set(types) - {"confidence"})

@@ -69,6 +69,12 @@ def report_of(ledger: Ledger, facts: Facts) -> Report:
 
 def sums_after_standards(evidence: Evidence, facts: Facts, at: datetime, organization: str = "") -> StandardsEvaluation:
     """The evaluation of sums after ONTO-ERS."""
+    if evidence.domain not in (None, facts.domain):
+        raise Problem(
+            "invalid",
+            f"/query/domain: it must be that of the records, {evidence.domain}; got {facts.domain}",
+            errors=[("/query/domain", f"the records are of the domain {evidence.domain}")],
+        )
     told = Declaration() if facts.declaration is None else declaration(facts.declaration)
     return evaluate_totals(
         evidence.totals,

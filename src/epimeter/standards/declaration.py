@@ -86,11 +86,20 @@ TABLES = {
 
 def read_declaration(path: str | Path) -> Declaration:
     """The declaration in a TOML file; an unknown table or field is refused, so that a misspelt one is not lost."""
+    return declaration(_tables(path), Path(path).name)
+
+
+def read_tables(path: str | Path) -> dict[str, Any]:
+    """The tables of a declaration file that was doubted, for a service."""
+    read_declaration(path)
+    return _tables(path)
+
+
+def _tables(path: str | Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
+        return tomllib.loads(Path(path).read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise InputError(f"{Path(path).name} must be TOML in UTF-8; {fault}") from None
-    return declaration(found, Path(path).name)
 
 
 def declaration(found: Mapping[str, Any], source: str = "declaration") -> Declaration:

@@ -17,7 +17,24 @@ from epimeter.standards.resampling import AssessmentPlan
 
 
 def domain_of(option: str | None, table: Table) -> str:
-    """The domain: what the file says of itself counts, an option that contradicts it is refused; `general` when neither says.
+    """The domain: what the file says of itself counts, an option that contradicts it is refused; `general` when neither says."""
+    return agreed_domain(option, domain_said(table, option), table.source)
+
+
+def agreed_domain(option: str | None, said: str | None, source: str) -> str:
+    """The domain that option and source agree on."""
+    if said is None:
+        return option or "general"
+    if option not in (None, said):
+        raise InputError(
+            f"domain must be that of the data: {source} says {said}, the option says {option}. Leave it out",
+            field="domain",
+        )
+    return said
+
+
+def domain_said(table: Table, option: str | None = None) -> str | None:
+    """The domain that a file says of itself or of its records; None where it says none.
 
     The other facts of an ERS 3.1 document are held to its schema on the way.
     """
@@ -30,20 +47,40 @@ def domain_of(option: str | None, table: Table) -> str:
             raise InputError(
                 f"dataset_id must be a UUID (ERS-3.1-e); {table.source} has {identity!r:.60}", field="dataset_id"
             ) from None
-    said = facts.get("domain")
-    if said is None:
-        return option or "general"
-    if said not in (*ers.DOMAINS, *onto42001.DOMAINS):
+    said = _said_by_rows(table, option) if facts.get("domain") is None else facts["domain"]
+    if said is not None and said not in (*ers.DOMAINS, *onto42001.DOMAINS):
         raise InputError(
             f"domain must be one of {', '.join(ers.DOMAINS)} (ERS-3.1-e); {table.source} has {said!r:.40}",
             field="domain",
         )
-    if option not in (None, said):
+    return said
+
+
+def _said_by_rows(table: Table, option: str | None) -> str | None:
+    """The domain in a column of the records, which must say one and the same; None where it says nothing.
+
+    A column that is called so and holds other words may mean something else: then an option has to say the domain.
+    """
+    words = [word or "nothing" for word in table.domains]
+    if not any(table.domains):
+        return None
+    known = [word for word in words if word in (*ers.DOMAINS, *onto42001.DOMAINS)]
+    if len(words) == 1 and known:
+        return words[0]
+    if not known and option is not None:
+        return None
+    where = f"the column {table.roles['domain']} of {table.source} says {', '.join(words[:3])[:80]}"
+    if not known:
         raise InputError(
-            f"domain must be that of the data: {table.source} says {said}, the option says {option}. Leave it out",
+            f"domain must be one of {', '.join(ers.DOMAINS)} (ERS-3.1-e); {where}. Say which it is with --domain, or leave the "
+            "column out with --column domain=",
             field="domain",
         )
-    return str(said)
+    raise InputError(
+        f"domain must be one and the same in all records (ERS-3.1-e); {where}. Evaluate each domain by itself, or leave the "
+        "column out with --column domain=",
+        field="domain",
+    )
 
 
 def settled_domains(

@@ -21,6 +21,7 @@ from epimeter.errors import InputError, MergeError
 from epimeter.readers.digest import SCHEME as COLUMNS_SCHEME
 from epimeter.readers.table import Table
 from epimeter.standards.ers_sums import ErsTotals
+from epimeter.standards.method import domain_said
 from epimeter.standards.records import records_of
 from epimeter.trust.disclosure import PARTS_SCHEME, Root, parts_digest, record_columns, records_root
 
@@ -42,6 +43,8 @@ class Evidence:
 
     totals: ErsTotals
     parts: tuple[EvidencePart, ...]
+    domain: str | None = None
+    """What the records say of their domain; None where they say nothing."""
 
     def __post_init__(self) -> None:
         n_rows = sum(part.n_rows for part in self.parts)
@@ -85,13 +88,14 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Plain values and summaries, for `summaries.travel`."""
         parts = [(bytes.fromhex(part.digest), bytes.fromhex(part.root), part.n_rows) for part in self.parts]
-        return {"totals": self.totals.to_dict(), "parts": parts}
+        said = {} if self.domain is None else {"domain": self.domain}
+        return {"totals": self.totals.to_dict(), "parts": parts, **said}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Evidence:
         """Back from `to_dict`."""
         parts = [EvidencePart(digest=one[0].hex(), root=one[1].hex(), n_rows=one[2]) for one in found["parts"]]
-        return cls(totals=ErsTotals.from_dict(found["totals"]), parts=_ordered(parts))
+        return cls(totals=ErsTotals.from_dict(found["totals"]), parts=_ordered(parts), domain=found.get("domain"))
 
 
 def evidence_of(table: Table, *, at: datetime, assume_utc: bool = False) -> Evidence:
@@ -104,13 +108,17 @@ def evidence_of(table: Table, *, at: datetime, assume_utc: bool = False) -> Evid
         )
     root = records_root(record_columns(table)).rpartition(":")[2]
     part = EvidencePart(digest=records.digest, root=root, n_rows=records.n_rows)
-    return Evidence(totals=ErsTotals.of(records), parts=(part,))
+    return Evidence(totals=ErsTotals.of(records), parts=(part,), domain=domain_said(table))
 
 
 def merged(evidence: Sequence[Evidence]) -> Evidence:
     """The evidence of all parts; the same records twice are refused."""
     totals = reduce(ErsTotals.merge, [one.totals for one in evidence])
-    return Evidence(totals=totals, parts=_ordered(part for one in evidence for part in one.parts))
+    said = sorted({one.domain for one in evidence if one.domain is not None})
+    if len(said) > 1:
+        raise MergeError(f"records of one certificate must be of one domain; the parts say {', '.join(said)}")
+    parts = _ordered(part for one in evidence for part in one.parts)
+    return Evidence(totals=totals, parts=parts, domain=next(iter(said), None))
 
 
 def _ordered(parts: Iterable[EvidencePart]) -> tuple[EvidencePart, ...]:
