@@ -112,6 +112,8 @@ def test_only_an_administrator_makes_organisations_and_tiers(service, tenant):
         assert admin.post("/v1/organizations", json={"name": name}).status_code == 409
         assert admin.post("/v1/organizations", json={"name": name.replace("T", "\u0422")}).status_code == 409
         assert admin.post("/v1/organizations", json={"name": "a\u202eb"}).status_code == 422
+        named = {"name": "a\u202eb", "scopes": ["evaluate"]}
+        assert admin.post("/v1/auth/api-keys", json=named).status_code == 422
     assert tenant.get("/v1/usage").json()["tier"] == "CRITICAL"
 
 

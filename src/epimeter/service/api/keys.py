@@ -50,6 +50,7 @@ Raw = Annotated[bytes, Depends(small_body)]
 )
 def make(request: Request, caller: Known, raw: Raw) -> Response:
     wanted = read_as(KeyRequest, raw)
+    name_of(wanted.name, "name")
     scopes = frozenset(wanted.scopes)
     beyond = sorted(scope for scope in scopes if not caller.may(scope))
     if beyond:
