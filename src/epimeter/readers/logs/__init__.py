@@ -213,7 +213,13 @@ def _finished(rows: LogRows, runs: list[Run], options: LogOptions) -> Answers:
     sources, dropped = stated_sources(sources, unsaid)
     if not usable.any():
         raise ReadError(f"no answer of {source} is right or wrong: {_reasons(table)}")
-    taken = choose(sources, usable, floats(table, "length"), options, source)
+    try:
+        taken = choose(sources, usable, floats(table, "length"), options, source)
+    except ReadError as refused:
+        happened = [f"{count:,} times: {what}" for run in runs for what, count in run.counts.items() if count]
+        if not happened:
+            raise
+        raise ReadError("; ".join([str(refused), *happened]), field="confidence") from None
     confidence = np.where(usable, taken.values, np.nan)
     recalibrated = None
     if taken.surer is not None:

@@ -13,6 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -39,7 +40,19 @@ OWN = {
 PREFERRED = ("acc", "exact_match", "acc_norm")
 MOST_OPTIONS = 1000
 """Options up to which a row carries all their probabilities along."""
+ONE_BY_ONE = {"regex", "regex_pos", "multi_choice_regex", "remove_whitespace", "lowercase", "uppercase", "map", "format_span"}
+"""Filters that change each text by itself."""
 NAME = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)$")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the results beside the samples say of their task."""
+
+    parted: str = " "
+    """What parts a choice from its question."""
+    first: frozenset[str] = frozenset()
+    """Filters that take the first of several texts."""
 
 
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
@@ -47,9 +60,9 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     named = NAME.search(PurePath(run.source).stem)
     if named:
         run.task = named["task"]
-    parted = " "
+    task = Task()
     if stream.path is not None:
-        run.model, parted = _about(Path(stream.path), named["date"] if named else None, run.task)
+        run.model, task = _about(Path(stream.path), named["date"] if named else None, run.task)
     chosen, filters = options.scorer, dict[str, None]()
     known = options.filter
     for line, record in lines(stream, run.part.before if run.part else 0):
@@ -71,7 +84,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             raise ReadError(
                 f"every sample must have {shown(chosen)}; {where} has {listed(_scores(record))}", field="scorer"
             )
-        yield _answer(record, chosen, where, run, parted)
+        yield _answer(record, chosen, where, run, task)
     if options.filter is not None and options.filter not in filters:
         raise ReadError(
             f"{run.source} has no filter {shown(options.filter)}; it has {listed(list(filters))}", field="filter"
@@ -99,7 +112,7 @@ def _score(record: dict[str, Any], where: str) -> str:
     )
 
 
-def _answer(record: dict[str, Any], score: str, where: str, run: Run, parted: str) -> Answer:
+def _answer(record: dict[str, Any], score: str, where: str, run: Run, task: Task) -> Answer:
     question = str(record.get("doc_id", where))
     doc = record.get("doc")
     made = Answer(
@@ -114,14 +127,14 @@ def _answer(record: dict[str, Any], score: str, where: str, run: Run, parted: st
         made.correct, made.why = None, "no choice is known to be right"
     pairs = _pairs(record)
     if len(pairs) > 1:
-        _choices(record, pairs, score, made, where, run, parted)
+        _choices(record, pairs, score, made, where, run, task)
     elif pairs:
         value, _ = pairs[0]
         if value > 1e-6 or math.isnan(value):
             raise ReadError(f"log-likelihoods must be at most 0; {where} has {value:g}", field="filtered_resps")
         made.sources["sequence_logprob"] = math.exp(min(value, 0.0))
     else:
-        _generation(record, made, run)
+        _generation(record, made, run, task)
     made.numbers = {f"score:{name}": record[name] for name in _scores(record) if name != score}
     return made
 
@@ -151,7 +164,7 @@ def _choices(
     made: Answer,
     where: str,
     run: Run,
-    parted: str,
+    task: Task,
 ) -> None:
     """A document with a likelihood a choice."""
     values = [value for value, _ in pairs]
@@ -164,7 +177,7 @@ def _choices(
     if score == "acc_mutual_info":
         likelihood = [value - alone for value, alone in zip(likelihood, values[half:], strict=True)]
     elif score in ("acc_norm", "acc_bytes"):
-        texts = _texts(record, half, score, where, parted)
+        texts = _texts(record, half, score, where, task.parted)
         lengths = [len(text if score == "acc_norm" else text.encode()) for text in texts]
         likelihood = [value / length for value, length in zip(likelihood, lengths, strict=True)]
     elif score not in ("acc", "f1", "mcc", "exact_match", "brier_score", "likelihood_diff"):
@@ -231,7 +244,7 @@ def _texts(record: dict[str, Any], count: int, score: str, where: str, parted: s
     return found
 
 
-def _generation(record: dict[str, Any], made: Answer, run: Run) -> None:
+def _generation(record: dict[str, Any], made: Answer, run: Run, task: Task) -> None:
     """A generated text; where it was generated several times, how far the answers agree."""
     texts = record.get("resps")
     while isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], list):
@@ -244,6 +257,8 @@ def _generation(record: dict[str, Any], made: Answer, run: Run) -> None:
     made.answer = given[0] if given else None
     if len(texts) == 1:
         made.text = texts[0]
+    elif len(texts) > 1 and len(given) == 1 and str(record.get("filter")) in task.first:
+        made.text = texts[0]
     elif len(texts) > 1 and len(given) == 1 and given[0] in texts:
         made.text = given[0]  # the filter took one of them as it was
     elif len(texts) > 1:
@@ -252,8 +267,8 @@ def _generation(record: dict[str, Any], made: Answer, run: Run) -> None:
             made.sources["agreement"] = Counter(given)[given[0]] / len(given)
 
 
-def _about(path: Path, date: str | None, task: str | None) -> tuple[str | None, str]:
-    """The model's name, and what parts a choice from its question, from the results that the harness writes beside."""
+def _about(path: Path, date: str | None, task: str | None) -> tuple[str | None, Task]:
+    """The model's name and its task, from the results that the harness writes beside."""
     beside = [path.with_name(f"results_{date}.json")] if date else []
     beside += sorted(path.parent.glob("results_*.json"))[:3] if not beside or not beside[0].is_file() else []
     for file in beside:
@@ -266,6 +281,16 @@ def _about(path: Path, date: str | None, task: str | None) -> tuple[str | None, 
             name = results.get("model_name") or config.get("model")  # type: ignore[union-attr]
             tasks = results.get("configs")
             about = tasks.get(task) if isinstance(tasks, dict) else None
-            parted = about.get("target_delimiter") if isinstance(about, dict) else None
-            return (str(name) if name else None), parted if isinstance(parted, str) else " "
-    return None, " "
+            return (str(name) if name else None), _task(about) if isinstance(about, dict) else Task()
+    return None, Task()
+
+
+def _task(about: dict[str, Any]) -> Task:
+    parted, filters = about.get("target_delimiter"), about.get("filter_list")
+    first = set()
+    for entry in filters if isinstance(filters, list) else ():
+        steps = entry.get("filter") if isinstance(entry, dict) else None
+        names = [step.get("function") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+        if names and names[-1] == "take_first" and set(names[:-1]) <= ONE_BY_ONE:
+            first.add(str(entry.get("name")))
+    return Task(parted if isinstance(parted, str) else " ", frozenset(first))
