@@ -40,7 +40,16 @@ OWN = {
 PREFERRED = ("acc", "exact_match", "acc_norm")
 MOST_OPTIONS = 1000
 """Options up to which a row carries all their probabilities along."""
-ONE_BY_ONE = {"regex", "regex_pos", "multi_choice_regex", "remove_whitespace", "lowercase", "uppercase", "map", "format_span"}
+ONE_BY_ONE = {
+    "regex",
+    "regex_pos",
+    "multi_choice_regex",
+    "remove_whitespace",
+    "lowercase",
+    "uppercase",
+    "map",
+    "format_span",
+}
 """Filters that change each text by itself."""
 NAME = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)$")
 
@@ -255,9 +264,7 @@ def _generation(record: dict[str, Any], made: Answer, run: Run, task: Task) -> N
         filtered = filtered[0]
     given = [str(value) for value in filtered] if isinstance(filtered, list) else []
     made.answer = given[0] if given else None
-    if len(texts) == 1:
-        made.text = texts[0]
-    elif len(texts) > 1 and len(given) == 1 and str(record.get("filter")) in task.first:
+    if len(texts) == 1 or (len(texts) > 1 and len(given) == 1 and str(record.get("filter")) in task.first):
         made.text = texts[0]
     elif len(texts) > 1 and len(given) == 1 and given[0] in texts:
         made.text = given[0]  # the filter took one of them as it was

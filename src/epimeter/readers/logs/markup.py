@@ -15,6 +15,7 @@ from epimeter.readers.logs.phrases import (
     LINE_MARK,
     MARKS,
     OPEN_THOUGHT,
+    STRUCK,
     TAG,
     THOUGHT,
     UNDER_HEADS,
@@ -37,6 +38,8 @@ def plain(text: str, low: str | None = None) -> str:
         text = unicodedata.normalize("NFKC", text)
         text = text.replace("’", "'").replace("−", "-").replace("–", "-")
         text = re.sub(r"(?<=[\d%])—(?=\d)", "-", text).replace("—", " — ")
+    if "~~" in text or "<" in text:
+        text = STRUCK.sub("", text)
     if "<" in text:
         text = BLOCK.sub("\n", INLINE.sub("", text))
         text = TAG.sub(lambda tag: f"\n{tag['word']}: ", text)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 NOUN = (
-    r"(?<![a-z])(?:confiden(?:ce|ces)|certainty|credence|sureness|conf(?![a-z])\.?|certitude|certez?za?\b|zekerheid|vertrouwen|vertrauen)|"
+    r"(?<![a-z])(?:confiden(?:ces?|za)|certainty|credence|sureness|conf(?![a-z])\.?|certitude|certez?za?\b|zekerheid|vertrouwen|vertrauen)|"
     r"konfidenz|zuversicht|confiance|confianza|confiança|fiducia|sicherheit|betrouwbaarheid|pewność|уверенность|"
     r"置信度|自信度|信心|把握|確信度|确信度|信頼度|확신도|신뢰도"
 )
@@ -22,7 +22,8 @@ PAIR = rf"{NUMBER}\s*{PERCENT}?\s*,\s*{NUMBER}\s*{PERCENT}?\s*[\])]"
 """A range in brackets, without its first: ``60%, 70%]``."""
 
 STEMS = {
-    "conf": ("confid", "confian", "conf:", "conf=", "conf.", "conf ", "conf>"), "cert": ("certain", "certez", "certit"),
+    "conf": ("confid", "confian", "conf:", "conf=", "conf.", "conf ", "conf>", 'conf"', "conf'"),
+    "cert": ("certain", "certez", "certit"),
     "sic": ("sicher", "sicur"), "vertr": ("vertrauen", "vertrouwen"), "pew": ("pewien", "pewna"), "credence": (), "sure": (),
     "konfidenz": (), "zuversicht": (), "fiducia": (), "probab": (), "likel": (), "chance": (), "wahrscheinlich": (),
     "positive": (), "convinced": (), "segur": (), "zeker": (), "betrouwbaar": (),
@@ -48,9 +49,9 @@ OTHER = re.compile(
 )
 """What follows a word for confidence when it means something else."""
 BEFORE = re.compile(
-    r"(?:sampling|ocr|asr|stt|recognition|detection|transcription|classification|tracking|consumer|business|investor|public|voters?|market|customer|self|statistical|over|under|no|without|breach\s+of|vote\s+of|"
+    r"(?:interval\w*\s+d[ei]|sampling|ocr|asr|stt|recognition|detection|transcription|classification|tracking|consumer|business|investor|public|voters?|market|customer|self|statistical|over|under|no|without|breach\s+of|vote\s+of|"
     r"gain(?:s|ed|ing)?|build(?:s|ing)?|inspires?|lacks?|lose|lost|loses|model'?s|authors?'?|users?'?|his|her|their|its|"
-    r"patient'?s|doctor'?s|your|people'?s|minimum|maximum|required|target|desired|nominal|\w+(?<!answer)(?<!response)'s)[\s-]*$",
+    r"patient'?s|doctor'?s|your|people'?s|minimum|maximum|min|max|avg|average|mean|median|required|target|desired|nominal|\w+(?<!answer)(?<!response)'s)[\s_-]*$",
     re.I,
 )
 """What stands before a word for confidence that is not the answerer's own."""
@@ -69,13 +70,13 @@ ANOTHER = re.compile(
 WOULD = re.compile(r"(?:\b(?:would|could|might)|\bi'd)\s+be\b", re.I)
 CONDITION = re.compile(
     r"\b(?:if|unless|had\s+(?:i|we|it)|whenever|when|until|once|suppose|assuming|should\s+(?:my|the)|in\s+case|in\s+order|were|wenn|falls|si|"
-    r"^\W*to\s+be(?!\s+(?:honest|fair|clear|frank|precise|exact|sure))|must\s+be|need(?:s|ed)?\s+to\s+be|have\s+to\s+be|has\s+to\s+be|required?s?|only\s+answer|format|example|e\.g|for\s+instance|such\s+as|"
+    r"^\W*(?:in\s+order\s+)?to\s+(?:reach|achieve|attain|get|have|obtain|gain|ensure|guarantee|establish)|^\W*to\s+be(?!\s+(?:honest|fair|clear|frank|precise|exact|sure))|must\s+be|need(?:s|ed)?\s+to\s+be|have\s+to\s+be|has\s+to\s+be|required?s?|only\s+answer|format|example|e\.g|for\s+instance|such\s+as|"
     r"please|provide|give\s+(?:your|a)|state\s+your|report\s+your|instructions?|asked|prompt|would\s+need|it\s+takes?|^\W*being)\b|\b(?:needs?|wants?|demands?)\s+(?:an?\s+)?$",
     re.I,
 )
 """A clause that speaks of a condition or repeats an instruction states nothing."""
 NEGATION = re.compile(
-    r"\b(?:not|never|isn't|can't|cannot|aren't|wasn't|don't|hardly|without\s+being|no\s+longer|impossible|unable|hard\s+to|difficult\s+to|nobody|neither|nicht|no\s+estoy|ne\s+suis\s+pas)\b|n't\b",
+    r"\b(?:not|never|isn't|can't|cannot|aren't|wasn't|don't|hardly|without\s+being|no\s+longer|impossible|unable|hard\s+to|difficult\s+to|nobody|no\s+one|none\s+of|neither|nicht|no\s+estoy|ne\s+suis\s+pas)\b|n't\b",
     re.I,
 )
 EARLIER = re.compile(
@@ -113,7 +114,7 @@ AFTER_LABEL = re.compile(
     re.I,
 )
 SEPARATOR = re.compile(
-    r"\s*(?:[:=|≈~?]+>?|\.{2,4}(?=\s*\d)|[是为為は]|→|->|=>|—|–|[➜➔⇒⟶]|-{1,3}(?=\s)|\bis\b|(?:\bes|\best|è|é|\bist|\bbeträgt|\bliegt)\s+(?:del?\s+|dell'|di\s+|von\s+|bei\s+)?(?=\d)|\bof\b|\bat\b|\bas\b|\bto\s+be\b|\bbeing\b|\bsits?\s+at\b|\bstands?\s+at\b|"
+    r"\s*(?:[:=|≈~?]+>?|\.{2,4}(?=\s*\d)|[是为為は]|→|->|=>|—|–|[➜➔⇒⟶]|-{1,3}(?=\s)|\bis\b|(?:\bes|\best|è|é|\bist|\bbeträgt|\bliegt)\s+(?:del?\s+|dell'|di\s+|von\s+|bei\s+)?(?=\d)|\bof\b|\bat\b|\bas\b|\bto\s+be\b|\bwould\s+be\b|\bbeing\b|\bsits?\s+at\b|\bstands?\s+at\b|"
     r"\ban?\b(?=\s+\d)|\bdel?\b(?=\s+\d)|\bvon\b(?=\s+\d))",
     re.I,
 )
@@ -143,9 +144,49 @@ CLAUSE = re.compile(
 SENTENCE = re.compile(r"[\n!?]|\.(?=\s|$)")
 ABOUT = re.compile(
     r"\s*(?:,?\s*(?:on\s+)?(?:an?\s+)?(?:scale\s+)?(?:of\s+|from\s+|between\s+)?[01](?:\.0)?\s*%?\s*(?:-|to|and)\s*(?:100|10|5|7|1)(?:\.0)?\s*%?"
-    r"(?=\s*[:=])|[\u2600-\u27bf\U0001f300-\U0001faff]+|(?:before|after)\s+(?:re-?)?\w+(?=\s*[:=])|that\s+[^:;.?\n]{1,80}(?=:)|\([^()\n]{0,60}\)|\[[^\[\]\n]{0,60}\]|in|for|about|that|of|on|regarding|being|my|the|this|its?|correct(?:ness)?|right|true|"
+    r"(?=\s*[:=])|[\u2600-\u27bf\U0001f300-\U0001faff]+|(?:before|after)\s+(?:re-?)?\w+(?=\s*[:=])|(?:in|of|about)\s+(?:this|my)\s+\w+(?:\s+\w+)?(?=\s*[:=(])|(?:(?:in\s+)?(?:der|meiner|dieser)\s+antwort|d[ae]n?s?\s+(?:la|ma|cette)\s+réponse|en\s+(?:la|mi|esta)\s+respuesta|n?d?ella\s+(?:mia\s+)?risposta)(?=\s*[:=(])|that\s+[^:;.?\n]{1,80}(?=:)|\([^()\n]{0,60}\)|\[[^\[\]\n]{0,60}\]|in|for|about|that|of|on|regarding|being|my|the|this|its?|correct(?:ness)?|right|true|"
     r"answers?|responses?|final|choice|options?|guess|solution|above|here|given|overall|final|provided|me|i'm|i\s+am|is|was|are|to\s+be|"
-    r"accura(?:te|cy)|i\s+have|question|prediction|claim|statement|which|selected|chosen|best|[a-j]|#?\d{1,2}|(?<=\s)\"[^\":\n]{1,60}\"|(?<=\s)'[^':\n]{1,60}'|\"|'|\*|:)(?![\w%.]*\d?%)",
+    r"accura(?:te|cy)|i\s+have|question|prediction|claim|statement|which|selected|chosen|best|[a-j]|#?\d{1,2}|\d{3,6}(?=\s+is\b)|(?<=\s)\"[^\":\n]{1,60}\"|(?<=\s)'[^':\n]{1,60}'|\"|'|\*|:)(?![\w%.]*\d?%)",
+    re.I,
+)
+MEANS = re.compile(
+    r"\s*(?:(?:score|level|rating|value)\s+)?(?:would\s+|should\s+|typically\s+|usually\s+|generally\s+)?"
+    r"(?:means?|impl(?:y|ies)|indicates?|signif(?:y|ies)|suggests?|corresponds?|translates?|represents?|reflects?|denotes?|"
+    r"(?:is|are|be)\s+(?:considered|enough|sufficient|needed|required|reasonable|typical|appropriate|too))\b",
+    re.I,
+)
+"""What follows a confidence that is spoken of, not stated."""
+RETRACTED = re.compile(
+    rf"\s*(?:[,;(]|\.{{2,}}|…|-{{1,2}}|—|\.(?=\s))?\s*(?:(?:h+m+|wait|no|well|oh|sorry|ok(?:ay)?)\b[\s,.…-]*)*"
+    rf"(?:(?:actually|rather|make\s+(?:that|it)|scratch\s+that|correction|on\s+(?:second\s+thought|reflection)|let'?s\s+(?:say|make\s+it)|"
+    rf"i\s+mean|more\s+like|no|wait)\b[\s,:.…-]*)+(?:(?:i'd|i\s+would|let'?s|say|about|around|it'?s|make\s+it|closer\s+to|more\s+like)\s+)*"
+    rf"(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|out\s+of))",
+    re.I,
+)
+"""What takes a number back and says another."""
+IN_WORDS = re.compile(
+    rf"\s*[a-z][a-z ,'-]{{0,40}}[(\[]\s*(?=(?:{NUMBER}\s*{PERCENT}|{NUMBER}\s*/\s*\d+)\s*[)\]])", re.I
+)
+"""A level in words, and the number in brackets behind it."""
+LEVEL = re.compile(
+    rf"\s*(?:is\s+|:\s*)?(?:(?:very|quite|fairly|rather|pretty|relatively)\s+)?(?:low|high|medium|moderate|decent|strong|limited)\s*"
+    rf"(?:,|-{{1,2}}|—|:)\s*(?:(?:about|around|roughly|approximately|perhaps|maybe|say|at|i'd\s+say)\s+)*"
+    rf"(?={NUMBER}\s*{PERCENT}\s*(?:[.,;)!]|$|\n))",
+    re.I,
+)
+OF_MY_ANSWER = re.compile(
+    r"\s*(?:to|for|that|on)\s+(?:my|this|the)\s+(?:\w+\s+){0,2}?(?:answer|guess|choice|response|option|solution)\b",
+    re.I,
+)
+RULE = re.compile(r"\([^()\n]{0,60}(?:→|->|=>|⇒|\||∪)[^()\n]{0,60}\)")
+"""A rule of association: its confidence is a share of transactions."""
+GIVEN = re.compile(r"\b(?:gives?|provides?|yields?|offers?|grants?|ensures?|guarantees?)\s+(?:an?\s+)?$", re.I)
+"""What gives a confidence: a test, a sample, a method."""
+ELSEWHERE = re.compile(r"(?:^|[.!?\n]\s*|,\s*)(?:with|at|to)\s+(?:an?\s+)?$", re.I)
+"""A sentence that begins with the number: «With 99% certainty, …» is the answerer's own where it goes on to the answer."""
+THE_ANSWER = re.compile(
+    r"\s*(?:$|[.!\n)]|[,:]?\s*(?:that\s+)?(?:(?:i|my|it|it's|this|final|answer|option|choice)\b|the\s+(?:\w+\s+){0,2}?(?:answer|option|choice|solution)\b|"
+    r"(?:in|about|on|regarding)\s+(?:my|this|the)\b|[(\[\"']?[a-j][)\]\"']?\s*(?:[.,;:)\n]|$)))",
     re.I,
 )
 RIGHT = re.compile(r"\b(?:correct(?:ness)?|right|true|answer|guess|response|choice)\b", re.I)
@@ -154,8 +195,10 @@ OPTION = re.compile(
 )
 THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.S | re.I)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.I)
-MARKS = ("*", "_", "`", "\\", "$", "#", ">")
+MARKS = ("*", "_", "`", "\\", "$", "#", ">", "~~")
 """Characters of which markup has at least one: most texts have none, and a pattern would try every place of them."""
+STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(del|s|strike)>.{1,400}?</\1>", re.S | re.I)
+"""What was taken back."""
 COMMAND = re.compile(r"\\(?:(?:text|boxed|mathrm|textbf|mathbf)\s*\{|[()\[\],;!]|(?:approx|sim)\b|(?=%))")
 UNDERLINE = re.compile(r"(?<!\w)_(?=\S)|(?<=\S)_(?!\w)")
 """The mark of emphasis, not the joint of a name."""
@@ -175,7 +218,7 @@ OF_A_STUDY = re.compile(
 """What follows a confidence that belongs to a statistical test."""
 OF_STATISTICS = re.compile(
     r"\b[znt]\s*=\s*\d|\b[znt]-?(?:scores?|values?)\b|\bsample\s+size\b|\bmargin\s+of\s+error\b|\bcritical\s+values?\b|\bsided\b|"
-    r"\bstandard\s+errors?\b",
+    r"\bstandard\s+errors?\b|\bp-?values?\b|\bnull\s+hypothesis\b|\bstatistically\b",
     re.I,
 )
 """A sentence in which a confidence is the coverage of an interval."""

@@ -21,6 +21,7 @@ from epimeter.readers.logs.phrases import (
     PAIR,
     PERCENT,
     RANGE,
+    RETRACTED,
     SCALE,
     TO_THE_END,
     UNIT,
@@ -91,8 +92,13 @@ def quantity(
     ended = unit.end() if unit else found.end()
     rest = text[ended : ended + 80]
     onward = re.compile(rf"\s*(?:→|->|=>|➜|⇒)\s*(?={NUMBER}\s*(?:{PERCENT}|/))").match(text, ended)
+    onward = onward or RETRACTED.match(text, ended)
     if onward:
         return quantity(text, onward.end(), high, percent, words)
+    if re.match(rf"\s*(?:[×·^+]|\bx\b{'' if unit else '|='})\s*{NUMBER}", rest):
+        return AMBIGUOUS  # a calculation
+    if re.match(rf"\s*\?+\s*(?:or\s+)?(?:maybe|perhaps|possibly|or|no)?[\s,]*{NUMBER}\s*{PERCENT}", rest):
+        return AMBIGUOUS
     if re.match(rf"-?ish\s+(?:-|to)\s*{NUMBER}", rest):
         return AMBIGUOUS
     if re.match(r"\+(?!/)", rest) or re.match(

@@ -54,7 +54,7 @@ class LogRows:
                 field="id",
             )
         if answer.correct != 1 and not answer.declined:
-            said = answer.answer if answer.answer is not None else answer.text
+            said = answer.answer or answer.text  # a scorer that finds no letter writes an empty answer
             answer.declined = said is not None and len(said) <= SHORT and declines(said, answer.expected)
         correct, why = answer.correct, answer.why
         if answer.declined:

@@ -34,15 +34,21 @@ from epimeter.readers.logs.phrases import (
     CONDITION,
     DIRECT,
     EARLIER,
+    ELSEWHERE,
     FILLER,
     FIRST_PERSON,
+    GIVEN,
+    IN_WORDS,
     KIND,
     LABEL,
+    LEVEL,
     LISTED,
+    MEANS,
     MYSELF,
     NEGATION,
     NUMBER,
     OF_A_STUDY,
+    OF_MY_ANSWER,
     OF_STATISTICS,
     OPTION,
     OPTION_AFTER,
@@ -52,16 +58,27 @@ from epimeter.readers.logs.phrases import (
     QUOTED_EXAMPLE,
     REPORTED,
     RIGHT,
+    RULE,
     SAID,
     SENTENCE,
     SEPARATOR,
     STATISTICS,
     STEMS,
     STRONG,
+    THE_ANSWER,
     VALUE_BEFORE,
     WOULD,
 )
 from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity, scale_of, scaled
+
+NUMBER_AND_UNIT = re.compile(rf"{NUMBER}\s*(?:{PERCENT}|/\s*\d+|out\s+of\s+\d+)?[)\]]?", re.I)
+NOT_IT = re.compile(r"\bnot\s+[^().;:,\n]{1,40}[(\[]\s*$")
+"""«…, not 500 mg (confidence: 5%)»: the confidence in what was not answered."""
+WHERE = re.compile(r"\b(?:if|unless|had|were|provided|assuming|given|with)\b", re.I)
+ADVERBS = re.compile(r"\W*(?:(?:\w+ly|quite|very|pretty|rather|almost|not|answer|b|how)\W+)*", re.I)
+MY_ANSWER_IS_RIGHT = re.compile(
+    r"\s*that\s+(?:my|this|the)\s+(?:\w+\s+)?(?:answer|guess|choice|response)\s+is\s+(?:correct|right)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,8 @@ class _Mention:
     stated: Stated
     weak: bool = False
     option: str | None = None
+    chance: bool = False
+    """Whether it is a chance of being right: it counts where no confidence is stated."""
     loose: bool = False
     """Whether it is a chance that does not say of what: it counts where nothing speaks of confidence."""
 
@@ -119,6 +138,7 @@ def stated(
     if not strong:
         return AMBIGUOUS if mentions else NONE  # what was thought before is not what is stated
     strong = [mention for mention in strong if not mention.loose] or strong
+    strong = [mention for mention in strong if not mention.chance] or strong
     options = {mention.option for mention in strong if mention.option is not None}
     if len(options) > 1:
         of_answer = [mention for mention in strong if answer is not None and mention.option == answer.strip().lower()]
@@ -214,6 +234,8 @@ def _labelled(
         return None
     if QUOTED_EXAMPLE.search(text[max(0, label.start() - 8) : label.start()]):
         return None
+    if RULE.match(text, label.end()) or NOT_IT.search(text[max(0, label.start() - 60) : label.start()]):
+        return None
     place, percent, high = label.end(), False, scale
     sentence = text[
         max(
@@ -250,12 +272,15 @@ def _labelled(
         if not about or about.end() == place or place - start > 120:
             break
         place = about.end()
+    strong = LEVEL.match(text, start) or strong
     qualifier = text[qualifier_start : strong.start() if strong else place]
     change = CHANGE_TO.match(text, start) if MYSELF.search(before) else None
     if change and (re.search(rf"\b{CHANGED}\b", change[0]) or re.search(rf"\b{CHANGED}\s+(?:\w+\s+)?$", before)):
         strong, qualifier = change, ""
-    if label["chance"] and not _is_about_the_answer(
-        before, qualifier, strong is not None and bool(STRONG.search(strong[0]))
+    if (
+        label["chance"]
+        and not _is_about_the_answer(before, qualifier, strong is not None and bool(STRONG.search(strong[0])))
+        and not (strong is not None and OF_MY_ANSWER.match(_after_number(text, strong.end())))
     ):
         return None
     own = scale_of(qualifier)
@@ -268,12 +293,16 @@ def _labelled(
         begun = text[max(0, label.start() - 60) : label.start()].rpartition("\n")[2]
         direct = heading.end() if heading and begun.strip("\"' -#") == "" else None
         inside = re.compile(rf"\s*[(\[]\s*(?={NUMBER})").match(text, start)
+        inside = inside or re.compile(rf"\s*[(\[]\s*(?={NUMBER}\s*{PERCENT}\s*[)\]])").match(text, place)
         if direct is None and inside is None and (not DIRECT.match(text, place) or re.search(r"\bthat\s*$", qualifier)):
             return None
         place = direct if direct is not None else inside.end() if inside else place
     else:
         place = strong.end()
     if _excluded(before, "") or _negated(before):
+        return None
+    supposed = strong is not None and "would" in strong[0]
+    if supposed and (not MYSELF.search(before) or WHERE.search(_after_number(text, place).partition(". ")[0])):
         return None
     if re.search(r"\b(?:your|between|range)\b", before[-40:]) and not FIRST_PERSON.search(before):
         return None
@@ -282,17 +311,21 @@ def _labelled(
     if label["lead"]:
         pair = re.compile(r"\s*[(\[]?[^,\n]{1,80}?[)\]]?\s*,\s*").match(text, place)
         place = pair.end() if pair else place
+    worded = IN_WORDS.match(text, place) if strong is not None and STRONG.search(strong[0]) else None
+    place = worded.end() if worded else place
     ahead = text[place : min(line_end, place + 120)]
     if STATISTICS.match(ahead):
         return None
     weak = bool(EARLIER.search(before) or EARLIER.search(qualifier))
+    if not MYSELF.search(before) and MEANS.match(_after_number(text, place)):
+        return None
     if not MYSELF.search(before) and (OF_A_STUDY.match(ahead) or OF_STATISTICS.search(before)):
         return None
     if label["chance"] and not RIGHT.search(qualifier) and re.match(r"\W*\d+\s*/\s*(?!100?\b)\d", ahead):
         return None  # «probability = 3/8» is the answer
     reading = quantity(text, place, high, percent, words)
     loose = bool(label["chance"]) and not RIGHT.search(qualifier)
-    return None if reading is None else _Mention(label.start(), reading, weak, name, loose)
+    return None if reading is None else _Mention(label.start(), reading, weak, name, bool(label["chance"]), loose)
 
 
 def _listed(text: str, place: int) -> re.Match[str] | None:
@@ -304,7 +337,16 @@ def _number_after(text: str, place: int, label: re.Match[str]) -> bool | None:
     lead = AFTER_LABEL.match(text, place)
     assert lead is not None
     rest = text[lead.end() : lead.end() + 40]
+    if re.match(rf"{NUMBER}\s*{PERCENT}?[\"')\]]*\s+is\s+(?:{FILLER}\s*)*{NUMBER}", rest):
+        return None  # «that the answer is 42 is 70%»
     return True if re.match(NUMBER, rest) or BOUND.match(rest) else None
+
+
+def _after_number(text: str, place: int) -> str:
+    """What follows the number at a place, within the sentence."""
+    lead = AFTER_LABEL.match(text, place)
+    found = NUMBER_AND_UNIT.match(text, lead.end() if lead else place)
+    return text[found.end() : found.end() + 80].partition("\n")[0] if found else ""
 
 
 def _is_about_the_answer(before: str, qualifier: str, separated: bool) -> bool:
@@ -353,8 +395,14 @@ def _adjective(text: str, label: re.Match[str]) -> _Mention | None:
         return None
     if REPORTED.search(before) and not FIRST_PERSON.search(before):
         return None
+    if (
+        label["adjective"] in ("positive", "certain", "sure")
+        and not MYSELF.search(before)
+        and not ADVERBS.fullmatch(before)
+    ):
+        return None  # «a false positive: 5%»
     direct = re.compile(
-        rf"\s*(?:[:=(\[,]|\bat\b|\bto\b|\bà|\bzu\b|\bal\b|\bna\b|\bна\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
+        rf"(?:\s+(?:in|of|about)\s+(?:(?:this|my)\s+(?:\w+\s+)?\w+|the\s+(?:\w+\s+)?(?:answer|response|choice|guess|solution))(?=\s*[:(]))?\s*(?:[:=(\[,]|\bat\b|\bto\b|\bà|\bzu\b|\bal\b|\ball'|\bna\b|\bна\b)\s*(?:{FILLER}\s*)*(?={NUMBER}\s*(?:{PERCENT}|/\s*\d|\s+out\s+of|\.\d))"
     ).match(text, label.end())
     if direct is None and re.match(r"\s*[:=(\[]\s*0?[.,]\d", text[label.end() : label.end() + 40]):
         direct = re.compile(r"\s*[:=(\[]\s*").match(text, label.end())
@@ -378,7 +426,8 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     rest = text[label.end() : label.end() + 80]
     if _negated(before) or _excluded(before, rest) or BEFORE.search(before):
         return None
-    if (ASKED.search(before) and re.match(r"[^.!\n]{0,60}\?", rest)) or SAID.match(rest):
+    asked = ASKED.search(before) or re.match(r"\W*(?:is|are|was|does|do|would|could|should|can)\b", before)
+    if (asked and re.match(r"[^.!\n]{0,60}\?", rest)) or SAID.match(rest):
         return None
     if not MYSELF.search(before) and (OF_STATISTICS.search(before) or OF_STATISTICS.search(rest.partition("\n")[0])):
         return None
@@ -412,18 +461,24 @@ def _value_before(text: str, label: re.Match[str]) -> _Mention | None:
     if (
         label["adjective"]
         and not FIRST_PERSON.search(before)
+        and not MY_ANSWER_IS_RIGHT.match(rest)
         and re.search(r"\b(?:is|are|was|were|feels?|felt|seems?|remains?)\s*(?:\w+\s*)?$", before)
     ):
         return None
+    if not MYSELF.search(before) and (MEANS.match(rest) or GIVEN.search(before)):
+        return None
+    if not label["adjective"] and not MYSELF.search(before) and ELSEWHERE.search(before) and not THE_ANSWER.match(rest):
+        return _Mention(label.start(), AMBIGUOUS, weak=True)
     weak = bool(EARLIER.search(before))
     option = OPTION_AFTER.match(rest) or _listed(text, place)
     name = option["option"] if option else None
     if found["bound"] or found["first"] or found["plus"]:
-        return _Mention(label.start(), AMBIGUOUS, weak, name)
+        return _Mention(label.start(), AMBIGUOUS, weak, name, bool(label["chance"]))
     over = found["over"] or found["of"]
     high = float(over) if over is not None else 1.0 if found["unit"] is None else 100.0
-    return _Mention(label.start(), scaled(found["number"], high), weak, name)
+    return _Mention(label.start(), scaled(found["number"], high), weak, name, bool(label["chance"]))
 
 
 def _negated(before: str) -> bool:
+    before = re.split(r"\s[-—]+\s|[:;]", before)[-1]  # «not sure at all - 20% confidence»
     return bool(NEGATION.search(before[-60:])) and not re.search(r"\b(?:although|though|not\s+only)\b", before)
