@@ -122,6 +122,21 @@ def test_class_probabilities_are_read_by_their_top_class_and_compared_with_the_l
     assert window.labelled.count[[7, 8]].tolist() == [1, 1] and window.labelled.true.units[[7, 8]].tolist() == [1, 0]
 
 
+def test_a_class_that_appears_is_said_when_it_is_looked_at(tmp_path):
+    runner = CliRunner()
+    for number in range(8):
+        classes = ("cat", "dog", "fox") if number > 5 else ("cat", "dog")
+        n = 30
+        table = {f"p_{name}": [1 / len(classes)] * n for name in classes}
+        table |= {"id": [f"{number}-{k}" for k in range(n)], "time": [f"{day(number)}T00:00:00Z"] * n}
+        table["truth"] = [classes[k % len(classes)] for k in range(n)]
+        pq.write_table(pa.table(table), tmp_path / f"{number}.parquet")
+        done = runner.invoke(epimeter, ["collect", str(tmp_path / "c"), str(tmp_path / f"{number}.parquet")])
+        assert done.exit_code == 0, done.output
+    shown = runner.invoke(epimeter, ["monitor", str(tmp_path / "c"), "-o", ""]).output
+    assert f"from {day(6)} on there are 3 classes, before there were 2" in " ".join(shown.split())
+
+
 def test_systems_and_organisations_do_not_see_each_other(collection):
     a, b = collection.open("one", "s"), collection.open("two", "s")
     assert a != b == key_of("two", "s")
@@ -221,6 +236,7 @@ def test_truth_that_means_something_else_is_refused_in_either_order(collection, 
         ({"id": ["1"], "confidence": [0.5], "p_a": [1.0]}, "not two of them"),
         ({"id": ["1"], "confidence": [0.5], "probability": [0.5]}, "not two of them"),
         ({"id": ["1"], "p_a": [0.5], "p_b": [0.2]}, "must sum to 1"),
+        ({"id": ["1"], "p_a": [85.0], "p_b": [15.0]}, "sum to 100: percent?"),
         ({"id": ["1"], "confidence": [0.5], "region": ["x" * 300]}, "at most 200 letters"),
     ],
 )

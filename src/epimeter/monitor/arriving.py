@@ -44,6 +44,8 @@ class Predictions:
     slices: list[str]
     """Values by column as canonical JSON, the same text for the same slices."""
     kind: str
+    classes: int = 0
+    """Among how many classes the answer was chosen, the same in every row; 0 where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def predictions(table: Any) -> Predictions:
     ids = _ids(table)
     answer_name, event = _one(names, ANSWERS, "the prediction"), _event(names)
     family = [] if event else _family(names)
-    several = bool(family) or "probabilities" in names
+    several, classes = bool(family) or "probabilities" in names, 0
     if ("confidence" in names) + several + (event is not None) > 1:
         raise InputError(
             "a row has a confidence, the probability of outcome 1 or class probabilities, not two of them",
@@ -75,7 +77,7 @@ def predictions(table: Any) -> Predictions:
         # The answer is that of the forecast: outcome 1 with this probability.
         confidence, answers, kind = _numbers(table, event), [None] * len(ids), "event"
     elif several:
-        confidence, answers = _top(table, family)
+        confidence, answers, classes = _top(table, family)
         kind = "classes"
     else:
         raise InputError(
@@ -85,7 +87,7 @@ def predictions(table: Any) -> Predictions:
     _refuse_scale(confidence)
     time_name = _one(names, TIMES, "the time")
     slices = _slices(table, slice_columns(names))
-    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), slices, kind)
+    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), slices, kind, classes)
 
 
 def slice_columns(names: Sequence[str]) -> list[str]:
@@ -246,25 +248,28 @@ def _refuse_scale(confidence: Any) -> None:
     )
 
 
-def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None]]:
-    """The greatest class probability of every row, and the class; the first by name where several are greatest."""
+def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], int]:
+    """The greatest class probability of every row, the class (the first by name where several are greatest); how many there are."""
     answers: list[str | None]
     if family:
         matrix = np.stack([_numbers(table, name) for name in family], axis=1)
         sums, best = matrix.sum(axis=1), matrix.argmax(axis=1)
         least, top = matrix.min(axis=1), matrix.max(axis=1)
         answers = [family[k].removeprefix("p_") for k in best.tolist()]
+        sizes = {len(family)}
     else:
         # Row by row: rows may name a class or two each of very many, and a matrix would have a column for every one.
         rows = [_by_class(cell, row) for row, cell in enumerate(table.column("probabilities").to_pylist())]
         sums = np.array([sum(cell.values()) for cell in rows], np.float64)
         answers = [min(cell, key=lambda name: (-cell[name], name), default=None) for cell in rows]
+        sizes = {len(cell) for cell in rows}
         least = np.array([min(cell.values(), default=0.0) for cell in rows], np.float64)
         top = np.array([max(cell.values(), default=0.0) for cell in rows], np.float64)
     wrong = np.flatnonzero(~(np.abs(sums - 1) < 1e-3))
     if len(wrong):
         raise InputError(
-            f"class probabilities must sum to 1; those of row {int(wrong[0]):,} sum to {sums[wrong[0]]:g}",
+            f"class probabilities must sum to 1; those of row {int(wrong[0]):,} sum to {sums[wrong[0]]:g}"
+            + (": percent? Divide them by 100" if abs(sums[wrong[0]] - 100) < 1 else ""),
             field="probabilities",
             row=int(wrong[0]),
         )
@@ -275,7 +280,7 @@ def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None]]:
             field="probabilities",
             row=int(below[0]),
         )
-    return np.minimum(top, 1), answers
+    return np.minimum(top, 1), answers, sizes.pop() if len(sizes) == 1 else 0
 
 
 def _by_class(cell: Any, row: int) -> dict[str, float]:

@@ -145,10 +145,10 @@ class Collection(Database):
                 "WHERE at IS NULL",
                 (system, now, system, windows_at([now], unit)[0]),
             )
-            taken = taken + self._predicted(system, now, len(rows))
+            taken = taken + self._predicted(system, now, len(rows), came.classes)
         return taken
 
-    def _predicted(self, system: int, now: int, n: int) -> Taken:
+    def _predicted(self, system: int, now: int, n: int, classes: int) -> Taken:
         refused = 0
         purged = self.run("SELECT purged FROM collected_systems WHERE system = ?", (system,)).fetchone()[0]
         if purged:
@@ -185,7 +185,7 @@ class Collection(Database):
             "confidence = excluded.confidence, answer = excluded.answer, slices = excluded.slices",
             (system, now),
         )
-        self._move(system, both)
+        self._move(system, both, classes)
         return Taken(n - refused - repeated - corrected, repeated, corrected, refused)
 
     def conclude(self, system: int, came: Outcomes, now: int) -> Taken:
@@ -266,11 +266,13 @@ class Collection(Database):
 
     # Totals.
 
-    def _move(self, system: int, both: list[tuple[Any, ...]]) -> None:
+    def _move(self, system: int, both: list[tuple[Any, ...]], classes: int = 0) -> None:
         """Move the totals of windows from what rows were to what they are: each row has both halves, one after the other."""
         half = len(BEFORE)
         event = self._state(system).kind == "event"
         moved = windows_of([row[half:] for row in both], event=event)
+        if classes:
+            moved = {place: window.having(classes=classes) for place, window in moved.items()}
         known = [row[:half] for row in both if row[SAID] is not None]
         for place, window in windows_of(known, event=event).items():
             moved[place] = moved.get(place, empty()).less(window)
