@@ -912,3 +912,15 @@ def test_safe_calibration_is_in_the_catalogue_with_its_variants_and_its_clip():
     # The formula of the true class against the rest is not 0 for calibrated classes, and its test knows.
     found = safe_calibration_test(label, classes * [1.2, 1.0, 0.8], draws=99, variant="true_vs_rest")
     assert found.value > 0.3 and not found.reject
+
+
+def test_what_chance_adds_to_an_error_makes_no_difference_of_models():
+    """Both say 0.05 too much everywhere; the first says many things, the second one: at few rows its `ece` is much less."""
+    called = 0
+    for seed in range(12):
+        rng = np.random.Generator(np.random.PCG64(seed))
+        true = 0.1 + 0.8 * rng.random(20)
+        y = (rng.random(20) < true).astype(int)
+        found = compare(y, {"spread": true + 0.05, "constant": np.full(20, 0.55)}, metrics=["ece", "mce"], draws=199)
+        called += sum(d.p_value <= 0.05 for d in found)
+    assert called <= 4  # of 24; 15 before labels were drawn

@@ -288,6 +288,18 @@ def test_a_map_is_refused_on_another_kind_other_classes_and_impossible_predictio
     event = Recalibrator("platt").fit(p, y).save(tmp_path / "event.json")
     right = write_csv(tmp_path / "answers.csv", p, y, "confidence", "correct")
     assert "kind event needs" in str(run("recalibrate", "apply", event, right, "-o", tmp_path / "o.csv").exception)
+    answer = run("recalibrate", "fit", right, "--map", "platt", "-o", tmp_path / "answer.json")
+    assert answer.exit_code == 0
+    told = write_csv(tmp_path / "events.csv", p, y)
+    done = run("recalibrate", "apply", tmp_path / "answer.json", told, "-o", tmp_path / "o.csv")
+    assert "this map is of kind answer; " in str(done.exception) and "--kind answer" in str(done.exception)
+    assert not (tmp_path / "o.csv").exists()
+    assert (
+        run(
+            "recalibrate", "apply", tmp_path / "answer.json", told, "--kind", "answer", "-o", tmp_path / "o.csv"
+        ).exit_code
+        == 0
+    )
     bad = write_csv(tmp_path / "bad.csv", np.append(p, 1.2), np.append(y, 1))
     done = run("recalibrate", "apply", event, bad, "-o", tmp_path / "o.csv")
     assert "y_prob[300] = 1.2" in str(done.exception) and "bad.csv, line 302" in str(done.exception)

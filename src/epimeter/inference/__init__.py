@@ -2,7 +2,8 @@
 """Every number with its uncertainty: intervals, tests, comparisons, sequential monitoring."""
 
 from epimeter.inference.bootstrap import bootstrap_difference, bootstrap_interval
-from epimeter.inference.comparison import calibration_tests, compare, compare_samples, drawn_null
+from epimeter.inference.calibration import calibration_tests, drawn_null
+from epimeter.inference.comparison import compare, compare_samples
 from epimeter.inference.consistency import consistency_test
 from epimeter.inference.intervals import interval
 from epimeter.inference.judge import judged_accuracy

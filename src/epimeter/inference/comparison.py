@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several tests or several models at once: shared draws, and p-values adjusted for how many were made."""
+"""Two or more models: differences with intervals and tests of equal value, adjusted for how many were made."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,163 +15,23 @@ from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.inference.bootstrap import Resampler, bootstrapped, ends
 from epimeter.inference.consistency import redrawn
-from epimeter.inference.critical import LAWS, Bounds, drawn_bounds
 from epimeter.inference.draws import Progress, at_least, at_most, counts_and_sides, replicates, side_bits
-from epimeter.inference.grouped import choices_of_one, has_repeats, mean_p_value
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import refuse_without_value
-from epimeter.inference.multiplicity import adjust_p_values
+from epimeter.inference.multiplicity import Adjustment, adjust_p_values
 from epimeter.inference.permutation import Swapping, tail_bound
 from epimeter.inference.scheme import Scheme, scheme
 from epimeter.inference.statistic import Statistic, atoms_of
-from epimeter.inference.tables import CalibrationTests, Comparison, Difference, Finding, of_kind
+from epimeter.inference.tables import Comparison, Difference, of_kind
 from epimeter.parameters import check
 from epimeter.results import Interval
 from epimeter.summaries.means import MeanOf
 from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
-Adjustment = Literal["holm", "bonferroni", "bh", "by"]
 INFINITE = "not tested where infinite"
-
-
-def drawn_null(
-    y_true: Any,
-    y_prob: Any,
-    names: Sequence[str],
-    *,
-    draws: int = 999,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Floats]:
-    """The values of metrics on labels drawn from the forecasts, one a draw; all metrics share the labels."""
-    check("drawn_null", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
-    statistics = [Statistic.of(name, None) for name in dict.fromkeys(names)]
-    if not statistics:
-        return {}
-    values = redrawn(view(y_true, y_prob), statistics, draws, seed, False, threads, progress=progress)
-    return {statistic.name: column for statistic, column in zip(statistics, values.T, strict=True)}
-
-
-def calibration_tests(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    metrics: Sequence[str] = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z"),
-    adjust: Adjustment = "holm",
-    alpha: float = 0.05,
-    draws: int = 999,
-    seed: int = 0,
-    threads: int | None = None,
-    null: Mapping[str, Floats] | None = None,
-    groups: Any = None,
-) -> CalibrationTests:
-    """Tests of perfect calibration with several metrics, their p-values adjusted.
-
-    Metrics with a law of their own are tested by it; for the others labels are drawn from the forecasts, the same
-    labels for all of them. Signed metrics are tested on both sides. Beside each value stand the critical values of its test
-    by itself, before p-values are adjusted.
-
-    Parameters
-    ----------
-    metrics
-        Names of metrics.
-    adjust
-        How p-values are adjusted, as in adjust_p_values.
-    alpha
-        Level over all tests.
-    draws, seed, threads
-        Of the label draws.
-    null
-        What `drawn_null` gave for these metrics, where it was asked already.
-    groups
-        One label a row. Rows of one label (answers to one question) are no independent evidence: each test is made on one
-        row a group, several times, and its p-value is twice the mean over these choices (see `grouped`).
-    """
-    given = view(y_true, y_prob)
-    check("calibration_tests", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
-    names = [find(name).name for name in metrics]
-    if not names:
-        raise InputError("calibration_tests needs at least one metric; got none", field="metrics")
-    found: dict[str, tuple[float, float, str, Bounds]] = {}
-    if groups is not None and has_repeats(groups, given.n_rows):
-        return _grouped_tests(given, names, adjust, alpha, draws, seed, threads, groups)
-    for name in names:
-        if name in LAWS:
-            answer = LAWS[name].metric(y_true, y_prob)
-            p_value = 1.0 if math.isnan(answer.p_value) else answer.p_value
-            found[name] = answer.headline, p_value, "asymptotic", LAWS[name].bounds(answer, given, alpha)
-    resampled = [name for name in names if name not in found]
-    if null is None:
-        null = drawn_null(y_true, y_prob, resampled, draws=draws, seed=seed, threads=threads)
-    for name in resampled:
-        value, column = Statistic.of(name, None).of_view(given), null[name]
-        above = (1 + int(at_least(column, value).sum())) / (len(column) + 1)
-        below = (1 + int(at_most(column, value).sum())) / (len(column) + 1)
-        signed = find(name).card.direction == "signed"
-        bounds = drawn_bounds(np.sort(column), "two-sided" if signed else "greater", alpha)
-        found[name] = value, min(1.0, 2 * min(above, below)) if signed else above, "resampling", bounds
-    adjusted = adjust_p_values([found[name][1] for name in names], method=adjust, alpha=alpha).adjusted
-    made = [
-        Finding(
-            metric=name,
-            value=found[name][0],
-            p_value=found[name][1],
-            adjusted=float(q),
-            reject=bool(q <= alpha),
-            method=found[name][2],
-            lower=found[name][3].lower,
-            upper=found[name][3].upper,
-        )
-        for name, q in zip(names, adjusted, strict=True)
-    ]
-    return CalibrationTests(
-        made, **of_kind(given.kind), n_rows=given.n_rows, alpha=alpha, adjust=adjust, draws=draws, seed=seed
-    )
-
-
-def _grouped_tests(
-    given: View,
-    names: list[str],
-    adjust: Adjustment,
-    alpha: float,
-    draws: int,
-    seed: int,
-    threads: int | None,
-    groups: Any,
-) -> CalibrationTests:
-    """The tests on one row a group, many times; the values are those of all rows."""
-    chosen = choices_of_one(groups, seed)
-    made = [
-        calibration_tests(
-            one.true,
-            one.prob,
-            metrics=names,
-            adjust=adjust,
-            alpha=alpha,
-            draws=draws,
-            seed=seed + number,
-            threads=threads,
-        )
-        for number, one in enumerate(given.take(rows) for rows in chosen)
-    ]
-    p_values = [mean_p_value([findings[i].p_value for findings in made]) for i in range(len(names))]
-    adjusted = adjust_p_values(p_values, method=adjust, alpha=alpha).adjusted
-    word = f", one row of each of {len(chosen[0]):,} groups, {len(chosen)} times"
-    tests = [
-        Finding(
-            metric=name,
-            value=Statistic.of(name, None).of_view(given),
-            p_value=p,
-            adjusted=float(q),
-            reject=bool(q <= alpha),
-            method=made[0][i].method + word,
-        )
-        for i, (name, p, q) in enumerate(zip(names, p_values, adjusted, strict=True))
-    ]
-    facts: dict[str, Any] = {"n_rows": given.n_rows, "n_units": len(chosen[0]), "alpha": alpha, "adjust": adjust}
-    return CalibrationTests(tests, **of_kind(given.kind), **facts, draws=draws, seed=seed)
+LABELS = 60
+"""Draws of labels by which it is seen how large an error is by chance alone: a mean, for which few suffice."""
 
 
 def compare(
@@ -194,7 +53,8 @@ def compare(
     A mean (Brier score, log loss) is tested by swapping the predictions of rows; where no swapping reaches the difference,
     p is Hoeffding's bound, so that the number of draws does not keep many models from being told apart. For other metrics
     swapping would test whether the models are exchangeable, which two equally calibrated models need not be; their p-value
-    comes from the difference in units of its deviation among the bootstrap's replicates.
+    comes from how far the difference is beyond what chance adds to one error more than to the other, in units of its deviation
+    among the bootstrap's replicates.
 
     Parameters
     ----------
@@ -234,6 +94,7 @@ def compare(
     resampler = Resampler(views, statistics, plan, seed, atoms=atoms)
     swappings = [Swapping(views[a], views[b], means, (atoms[a], atoms[b])) for a, b in pairs] if means else []
     drawn, nulls = _paired_draws(resampler, swappings, draws, threads, progress)
+    chance = [_by_chance(v, statistics, draws, seed, threads) for v in views]
     rows = []
     for number, (a, b) in enumerate(pairs):
         for s, statistic in enumerate(statistics):
@@ -250,7 +111,7 @@ def compare(
                     p_value = min(p_value, tail_bound(*sums, values[0] - values[1]))
                 method = "paired bootstrap; swapping test"
             else:
-                p_value = _equal_p(statistic, values[0] - values[1], spread)
+                p_value = _equal_p(statistic, values[0] - values[1], spread, chance[a][s] - chance[b][s], plan.width)
                 method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     made = _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
@@ -374,6 +235,7 @@ def compare_samples(
         bootstrapped([v], statistics, plan, draws, seed + i, threads, progress=progress)[:, 0]
         for i, (v, plan) in enumerate(zip(views, plans, strict=True))
     ]
+    chance = [_by_chance(v, statistics, draws, seed + i, threads) for i, v in enumerate(views)]
     rows = []
     for s, statistic in enumerate(statistics):
         values = statistic.of_view(views[0]), statistic.of_view(views[1])
@@ -381,7 +243,7 @@ def compare_samples(
         units = min(plan.width for plan in plans)
         word = "independent bootstrap" + (" by groups" if any(labels is not None for labels in groups) else "")
         if np.isfinite(values).all():
-            p_value = _equal_p(statistic, values[0] - values[1], spread)
+            p_value = _equal_p(statistic, values[0] - values[1], spread, chance[0][s] - chance[1][s], units)
         else:
             p_value, word = math.nan, INFINITE
         rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
@@ -404,18 +266,43 @@ def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> 
     return [Statistic.of(name, None) for name in metrics]
 
 
-def _equal_p(statistic: Statistic, value: float, drawn: Floats) -> float:
+def _by_chance(given: View, statistics: Sequence[Statistic], draws: int, seed: int, threads: int | None) -> Floats:
+    """What each error is on the average where the model is right about every row; 0 for what is no error of calibration."""
+    mean, places = np.zeros(len(statistics)), [s for s, statistic in enumerate(statistics) if _is_error(statistic)]
+    if places:
+        some = [statistics[s] for s in places]
+        drawn = redrawn(given, some, min(draws, LABELS), seed, False, threads, undefined=0.0)
+        mean[places] = drawn.mean(axis=0)
+    return mean
+
+
+def _is_error(statistic: Statistic) -> bool:
+    """Whether it is 0 where a model is calibrated, and above by chance; a mean is not."""
+    if statistic.metric is None or isinstance(statistic.recipe, MeanOf):
+        return False
+    card = statistic.metric.card
+    return card.ideal == 0 and card.direction == "lower"
+
+
+def _equal_p(statistic: Statistic, value: float, drawn: Floats, bias: float, units: int) -> float:
     """How likely such a difference is where both have the same value in the population.
 
-    A mean's replicates lie around it as it lies around the truth, so they are counted. Those of an error are shifted by the
-    noise that every replicate adds, and only their deviation can be trusted (measured: docs/decisions/0057).
+    A mean's replicates lie around it as it lies around the truth, so they are counted. An error is larger than the truth by chance,
+    by `bias` more in one model than in the other where both are calibrated and by less where they are not: between 0 and
+    `bias` a difference says nothing. Beyond, it is measured by the deviation of the replicates; and p is no less than the share of
+    them that have the other sign (levels measured: docs/decisions/0112).
     """
+    from epimeter.special import stdtr
+
     if isinstance(statistic.recipe, MeanOf) or not np.isfinite(drawn).all():
         return _bootstrap_p(value, drawn)
     deviation = float(np.std(drawn, ddof=1))
+    beyond = max(value - max(bias, 0.0), min(bias, 0.0) - value, 0.0)
     if deviation == 0:
-        return 1.0 if value == 0 else 1 / (len(drawn) + 1)
-    return min(1.0, 2 * NormalDist().cdf(-abs(value) / deviation))
+        return 1.0 if beyond == 0 else 1 / (len(drawn) + 1)
+    reached = min(int(at_least(drawn, 0.0).sum()), int(at_most(drawn, 0.0).sum()))
+    counted = 2 * (1 + reached) / (len(drawn) + 1) if reached else 0.0
+    return min(1.0, max(counted, 2 * float(stdtr(max(1, units - 1), -beyond / deviation))))
 
 
 def _bootstrap_p(value: float, drawn: Floats) -> float:

@@ -14,6 +14,8 @@ from epimeter.errors import InputError
 from epimeter.inference.consistency import Alpha
 from epimeter.results import Result
 
+Adjustment = Literal["bonferroni", "holm", "bh", "by"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adjusted(Result):
@@ -41,9 +43,7 @@ class Adjusted(Result):
     pitfalls="Twenty groups at 5 % give one false alarm on average: one primary test per report, everything else adjusted.",
     aliases=("bonferroni", "holm", "benjamini-hochberg", "benjamini-yekutieli"),
 )
-def adjust_p_values(
-    p_values: Any, *, method: Literal["bonferroni", "holm", "bh", "by"] = "holm", alpha: Alpha = 0.05
-) -> Adjusted:
+def adjust_p_values(p_values: Any, *, method: Adjustment = "holm", alpha: Alpha = 0.05) -> Adjusted:
     """p-values adjusted for the number of tests.
 
     Parameters

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from epimeter.checks import check_probabilities, check_row_sums, row_sum_tolerance
-from epimeter.errors import InputError
+from epimeter.errors import InputError, ReadError
+from epimeter.kinds import WORDING
 from epimeter.readers import Choice, read, verbatim
 from epimeter.readers.block import Block
 from epimeter.readers.cells import matrix, numbers
@@ -26,7 +27,7 @@ def applied(document: MapDocument, source: Any, choice: Choice, format: str | No
     import pyarrow as pa
 
     # What the map is for settles what names leave open, and is refused where they say otherwise.
-    choice = choice if choice.kind is not None else replace(choice, kind=document.kind)
+    asked, choice = choice, choice if choice.kind is not None else replace(choice, kind=document.kind)
     if choice.kind != document.kind:
         raise InputError(
             f"this map is for {document.kind}, the rows are said to be {choice.kind}; fit one on such rows",
@@ -41,11 +42,28 @@ def applied(document: MapDocument, source: Any, choice: Choice, format: str | No
                 field=MARK,
             )
         if has_outcome and not parts:
+            _refuse_other_kind(document, source, asked, format)
             same = fitted_on(document, source, choice, format)
         parts.append(pa.table(_mapped(document, block)))
     made = pa.concat_tables(parts)
     mark = document.mark + (" (fitted on these rows)" if same else "")
     return made.append_column(MARK, pa.array([mark] * len(made), pa.string())), same
+
+
+def _refuse_other_kind(document: MapDocument, source: Any, choice: Choice, format: str | None) -> None:
+    """Refuse rows that are of another kind unless told otherwise: a probability of an event is no confidence in an answer."""
+    if choice.kind is not None or source == "-":
+        return
+    try:
+        found = next(verbatim(source, columns=choice, format=format))[0]
+    except ReadError:  # names that only the map's kind decides between
+        return
+    if found.roles.kind != document.kind:
+        raise InputError(
+            f"this map is of kind {document.kind}; {found.source} holds {WORDING[found.roles.kind].what}. Fit one on such rows; "
+            f"where that is not so, say --kind {document.kind}",
+            field="kind",
+        )
 
 
 def fitted_on(document: MapDocument, source: Any, choice: Choice, format: str | None) -> bool:

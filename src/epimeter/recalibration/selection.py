@@ -163,9 +163,9 @@ class MapComparison(Held):
     """All maps on one data set, before and after, cross-validated."""
 
     def __init__(
-        self, lines: Sequence[MapLine], choice: ChosenMap, rows: View, folds: int, seed: int, source: str
+        self, lines: Sequence[MapLine], choice: ChosenMap, rows: View, units: int, folds: int, seed: int, source: str
     ) -> None:
-        self.lines, self.choice = tuple(lines), choice
+        self.lines, self.choice, self.units = tuple(lines), choice, units
         self.n_rows, self.kind, self.folds, self.seed, self.source = rows.n_rows, rows.kind, folds, seed, source
 
     @property
@@ -179,6 +179,7 @@ class MapComparison(Held):
         return {
             "source": self.source,
             "n_rows": self.n_rows,
+            "n_units": self.units,
             "kind": self.kind,
             "folds": self.folds,
             "seed": self.seed,
@@ -219,7 +220,7 @@ class MapComparison(Held):
         return made
 
     def document(self, *, for_print: bool = False) -> Document:
-        names = [metric.name for metric in METRICS]
+        names, grouped = [metric.name for metric in METRICS], self.units < self.n_rows
         rows = tuple(
             (
                 line.name,
@@ -239,11 +240,13 @@ class MapComparison(Held):
             blocks.append(Items(tuple(f"{name}: {why}" for name, why in self.choice.left_out.items()), "mind"))
         blocks.append(
             Paragraph(
-                f"Every row is mapped by a map fitted without its fold ({self.folds} folds, seed {self.seed}). A change is after "
-                "minus before with its 95 % interval, paired by rows; where it is below 0 the map helps."
+                f"Every row is mapped by a map fitted without its fold ({self.folds} folds, seed {self.seed}"
+                f"{'; rows of one group share a fold' if grouped else ''}). A change is after minus before with its 95 % interval, "
+                "paired by rows; where it is below 0 the map helps."
             )
         )
-        subtitle = f"{self.source} · {self.n_rows:,} rows · {WORDING[self.kind].what}".strip(" ·")
+        rows_said = f"{self.n_rows:,} rows" + (f" of {self.units:,} independent units" if grouped else "")
+        subtitle = f"{self.source} · {rows_said} · {WORDING[self.kind].what}".strip(" ·")
         return Document("What recalibration would gain", subtitle, (Section("Before and after", tuple(blocks)),))
 
 
@@ -297,7 +300,7 @@ def compare_maps(
             if name != "identity" and "identity" in values:
                 before = drawn[:, able.index("identity")]
                 line.changes[metric.name] = _around(values[name] - values["identity"], own - before, plan.width)
-    return MapComparison(list(lines.values()), choice, rows, folds, seed, source)
+    return MapComparison(list(lines.values()), choice, rows, plan.width, folds, seed, source)
 
 
 def known_maps(kind: Any, names: Iterable[str] | None) -> list[str]:
