@@ -44,7 +44,7 @@ class Page:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.url = re.sub(r"\.md$", ".html", path.replace("README.md", "index.md"))
-        self.text = text
+        self.text = re.sub(r"^<!--[^\n]*-->\n", "", text, flags=re.M)  # marks of what writes into a page
         self.title = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), Path(path).stem)
         self.headings: list[tuple[str, str]] = []
 
@@ -262,6 +262,8 @@ TEMPLATE = """<!doctype html>
 
 
 def main() -> None:
+    if len(sys.argv) > 2 or any(word.startswith("-") for word in sys.argv[1:]):
+        sys.exit(__doc__)
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"
     Site(out).build()
 
