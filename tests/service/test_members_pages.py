@@ -151,6 +151,7 @@ def test_a_refusal_of_the_page_names_no_option_of_the_command(engineer):
     page = engineer.get(drop(engineer, b"how sure,hit\n0.5,1\n")).text
     assert "has no column for" in page and "--column" not in page
     assert "Choose below what each column is" in page
+    assert page.index("has no column for") < page.index("<h2>Columns</h2>")  # it speaks of none of them
 
 
 def test_a_file_that_is_none_is_refused_in_one_sentence(engineer):

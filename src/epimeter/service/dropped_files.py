@@ -116,10 +116,11 @@ def _refusal(fault: EpimeterError, roles: Mapping[str, str], names: list[str]) -
     meant = ALIASES.get(role or "", (role,))
     column = next((name for name, one in roles.items() if one in meant), None)
     if column is None:
-        column = next(
-            (name for name in sorted(names, key=len, reverse=True) if re.search(rf"\b{re.escape(name)}\b", sentence)),
-            None,
-        )
+        named = [
+            name for name in sorted(names, key=len, reverse=True) if re.search(rf"\b{re.escape(name)}\b", sentence)
+        ]
+        # A sentence that lists the columns of a file speaks of none of them.
+        column = named[0] if named and (len(named) < len(names) or len(names) == 1) else None
     return {"detail": sentence, "column": column}
 
 

@@ -77,7 +77,7 @@ def _invited(request: Request, token: str) -> tuple[bytes, str, str]:
     return digest, row["name"], row["organization_name"]
 
 
-@page(area, "/invitation/{token}", "invitation.html", visitors=True)
+@page(area, "/invitation/{token}", "invitation.html", visitors=True, cache="no-store")
 def invitation(request: Request, token: Token) -> Facts:
     """An invitation that waits for a password."""
     _, name, organization = _invited(request, token)

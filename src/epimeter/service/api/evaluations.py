@@ -85,7 +85,7 @@ async def evaluate(
         str | None, Query(max_length=40, description="Field of use: medical, legal, financial, code, general.")
     ] = None,
     model_version: Annotated[str | None, Query(max_length=200, description="Version of the system.")] = None,
-    dataset_id: Annotated[str | None, Query(max_length=200, description="Your own name for the data.")] = None,
+    dataset_id: Annotated[str | None, Query(max_length=200, description="Your id of the data set, a UUID.")] = None,
     metrics: Annotated[str | None, Query(max_length=2000, description="Names, separated by commas.")] = None,
     preregistration: Annotated[str | None, Query(max_length=200, description="Id of a pre-registration.")] = None,
     onto_domain: Annotated[str | None, Query(max_length=40, description="Domain of ONTO 42001.")] = None,
