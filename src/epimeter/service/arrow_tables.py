@@ -64,8 +64,8 @@ def stream_table(body: Body, settings: Settings) -> Any:
             return stream.read_all()
 
 
-def parquet_table(body: Body, settings: Settings, check: Callable[[list[str]], None] | None = None) -> Any:
-    """The Arrow table in a Parquet file; `check` is told its columns before any is read."""
+def parquet_table(body: Body, settings: Settings, check: Callable[[Any], None] | None = None) -> Any:
+    """The Arrow table in a Parquet file; `check` is told its schema before any column is read."""
     from pyarrow import parquet
 
     with _ArrowFaults("Parquet"):
@@ -79,7 +79,7 @@ def parquet_table(body: Body, settings: Settings, check: Callable[[list[str]], N
             if size > settings.max_unpacked:
                 raise TooMuchError(f"a body must unpack to at most {settings.max_unpacked:,} bytes; got {size:,}")
             if check is not None:
-                check(file.schema_arrow.names)
+                check(file.schema_arrow)
             return file.read()
 
 
@@ -88,9 +88,8 @@ def _of_table(table: Any, settings: Settings) -> Columns | ForecastRows:
     from epimeter.readers import read as read_table
     from epimeter.readers.forecast import Choice
 
-    # What pandas writes of an index of its own says nothing about a prediction.
-    table = table.select([name for name in table.schema.names if not _INDEX.fullmatch(name)])
-    _refuse_names(table.schema.names)
+    _refuse_names(table.schema)
+    table = table.select(_stated(table.schema))
     refuse_many(table.num_rows, settings)
     table.validate(full=True)
     if states_forecast(table.schema.names):
@@ -128,8 +127,21 @@ def _listed(values: Any) -> list[Any]:
     return [None if value is None else str(value) for value in listed]
 
 
-def _refuse_names(names: list[str]) -> None:
-    names = [name for name in names if not _INDEX.fullmatch(name)]
+def _stated(schema: Any) -> list[str]:
+    """The columns of a schema without what pandas writes of its index, which says nothing about a prediction.
+
+    An index that was called like a column, as id, is that column.
+    """
+    try:
+        index = (schema.pandas_metadata or {}).get("index_columns", ())
+        own = {name for name in index if isinstance(name, str) and name not in COLUMNS}
+    except (ValueError, AttributeError, TypeError):  # anybody may write metadata
+        own = set()
+    return [name for name in schema.names if name not in own and not _INDEX.fullmatch(name)]
+
+
+def _refuse_names(schema: Any) -> None:
+    names = _stated(schema)
     if states_forecast(names):
         return
     unknown = [name for name in names if name not in COLUMNS]
