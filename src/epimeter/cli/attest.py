@@ -57,7 +57,7 @@ def attest(
     \b
     epimeter attest cert.json --auditor auditor --name "Audit AG" --basis reproduced --data october.parquet
         --scope "numbers and digests" -o attestation.json
-    epimeter attest cert.json --enter attestation.json --issuer issuer
+    epimeter attest cert.json --enter attestation.json --issuer issuer --auditor-key KEY
     epimeter verify cert.json … --attestation attestation.json --auditor-key KEY
     """
     from epimeter.trust.key_file import write_whole
@@ -77,12 +77,15 @@ def attest(
             raise click.UsageError(f"--enter takes an attestation that is signed already; it goes without {option}")
         if issuer is None:
             raise click.UsageError("--enter needs the issuer's folder: --issuer FOLDER")
+        if auditor_key is None:
+            raise click.UsageError(
+                "--enter needs the auditor's key, which the signature is checked with: --auditor-key KEY"
+            )
         from epimeter.trust.attesting import enter_attestation
 
         with opened(issuer, at) as registry:
             signers = registry.signers(passphrase(passphrase_file), at)
-            key = None if auditor_key is None else key_of(auditor_key)
-            place = enter_attestation(registry, content_of(enter), signers, at, key=key)
+            place = enter_attestation(registry, content_of(enter), signers, at, key=key_of(auditor_key))
         click.echo(f"entry {place} of the log")
         return
     if folder is None or name is None or scope is None or output is None:
@@ -99,6 +102,8 @@ def attest(
     from epimeter.trust.canonical import to_base64
     from epimeter.trust.key_store import KeyStore
 
+    if (Path(folder) / "trust-root.json").exists():
+        raise InputError(f"an auditor's key lies in a folder of its own; {folder} is an issuer's", field="auditor")
     store = KeyStore(folder)
     secret = passphrase(passphrase_file, twice=not store.ring.keys("auditor"))
     if not store.ring.keys("auditor"):

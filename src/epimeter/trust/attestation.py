@@ -19,7 +19,7 @@ from epimeter.trust.canonical import canonical_json, load_canonical, to_moment
 from epimeter.trust.certificate import KIND as CERTIFICATE_KIND
 from epimeter.trust.envelope import UNSIGNED, Envelope, open_sealed, pae, payload_type, seal
 from epimeter.trust.keys import PublicKey, Signer
-from epimeter.trust.names import CERTIFICATE
+from epimeter.trust.names import CERTIFICATE, name_key
 from epimeter.trust.shape import Shape, check_shape, each, identity, moment, name, pattern, word
 
 KIND = "attestation"
@@ -64,6 +64,14 @@ def certificate_digest(document: Mapping[str, Any]) -> str:
     return f"sha-256:{hashlib.sha256(signed).hexdigest()}"
 
 
+def own_audit(document: Mapping[str, Any], auditor: str) -> str | None:
+    """Why an attestation counts for nothing: an audit is by a third party (ERS 4.1); None where the auditor is one by name."""
+    organization = str(document["subject"]["organization"])
+    if name_key(auditor) != name_key(organization):
+        return None
+    return f"an audit is by a third party; the auditor {auditor!r:.60} is the organisation that the certificate is of"
+
+
 def attest(
     document: Mapping[str, Any], signer: Signer, *, auditor: str, basis: Sequence[str], scope: str, at: datetime
 ) -> Envelope:
@@ -79,6 +87,8 @@ def attest(
         "attested_at": to_moment(at),
     }
     check_shape(made, SHAPE, "attestation")
+    if own := own_audit(document, auditor):
+        raise InputError(own, field="auditor")
     return seal(made, KIND, signer)
 
 
@@ -92,6 +102,8 @@ def open_attestation(data: bytes, document: Mapping[str, Any], trusted: Mapping[
             f"the attestation is of certificate {found['certificate']}, and not of these bytes",
             code="wrong_certificate",
         )
+    if own := own_audit(document, found["auditor"]):
+        raise VerificationError(own, code="own_audit")
     return Attestation(
         certificate=found["certificate"],
         auditor=found["auditor"],

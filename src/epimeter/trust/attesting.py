@@ -41,7 +41,7 @@ class Entered:
     attested_at: str
     key_id: str
     public_key: str | None
-    """The auditor's key, with which the signature was checked on entry; None where none was given."""
+    """The auditor's key, with which the signature was checked on entry; None in entries of before it was asked for."""
     entered_by: str | None
     """The account that brought it."""
     envelope: bytes
@@ -67,12 +67,12 @@ def enter_attestation(
     signers: Signers,
     at: datetime,
     *,
-    key: PublicKey | None = None,
+    key: PublicKey,
     entered_by: str | None = None,
 ) -> int:
     """Enter an auditor's attestation of a certificate into the log; gives the index of the entry.
 
-    With the auditor's key its signature is checked first; a key of the issuer is none of an auditor.
+    Its signature is checked with the auditor's key first; a key of the issuer is none of an auditor.
     """
     found, sealed = stated(data), Envelope.from_json(data)
     identity = found["certificate"]
@@ -81,10 +81,9 @@ def enter_attestation(
         raise InputError(
             f"the attestation is not of the certificate {identity} that was issued here", field="attestation"
         )
-    if key is not None:
-        if any(record.public.raw == key.raw for record in registry.root().ring):
-            raise InputError("an issuer cannot attest its own certificates; this key is one of its own", field="key")
-        open_attestation(data, document, {key.id: key})
+    if any(record.public.raw == key.raw for record in registry.root().ring):
+        raise InputError("an issuer cannot attest its own certificates; this key is one of its own", field="key")
+    open_attestation(data, document, {key.id: key})
     status = registry.standing(identity, at).status
     places: list[int] = []
 
@@ -101,9 +100,8 @@ def enter_attestation(
             certificate=identity, at=to_moment(at), log_index=size, cause="attested", status=status, reason=reason
         )
         standing.keep(connection, event)
-        public = None if key is None else to_base64(key.raw)
         connection.execute(
-            "INSERT INTO attestations VALUES (?, ?, ?, ?, ?)", (size, identity, data, public, entered_by)
+            "INSERT INTO attestations VALUES (?, ?, ?, ?, ?)", (size, identity, data, to_base64(key.raw), entered_by)
         )
         digest = hashlib.sha256(sealed.signed_bytes).hexdigest()
         key_id, basis = sealed.signatures[0].key_id, ",".join(found["basis"])
