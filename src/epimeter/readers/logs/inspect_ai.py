@@ -199,10 +199,13 @@ def _archived(archive: Archive, run: Run) -> Iterator[InspectSample]:
     if header.name.encode() != HEADERS[0]:
         run.note("the run was not finished: the log has a journal and no header; its finished samples are read")
     _about(about, run)
-    for member in archive.members(part.start, part.size):
-        if not (member.name.startswith("samples/") and member.name.endswith(".json")):
-            continue
-        yield _decoded(archive.read(member), f"{member.name} of {run.source}")
+    samples = (
+        member
+        for member in archive.members(part.start, part.size)
+        if member.name.startswith("samples/") and member.name.endswith(".json")
+    )
+    for member, text in archive.texts(samples):
+        yield _decoded(text, f"{member.name} of {run.source}")
 
 
 def _about(head: dict[str, Any], run: Run) -> None:
