@@ -189,7 +189,7 @@ def test_members_in_zstandard_are_read(tmp_path):
     path = tmp_path / "run.eval"
     path.write_bytes(zstandard_archive(plain))
     assert rows_of(path) == rows_of(DATA / "inspect_verbal_conf_choice.json")
-    spoiled, name = path.read_bytes(), f"samples/{log['samples'][20]['id']}_epoch_1.json"
+    spoiled, name = path.read_bytes(), f"samples/{log['samples'][-2]['id']}_epoch_1.json"
     place = spoiled.index(name.encode()) + len(name) + 200
     path.write_bytes(spoiled[:place] + bytes([spoiled[place] ^ 255]) + spoiled[place + 1 :])
     with pytest.raises(ReadError, match=name):  # several are unpacked together; the damaged one is named
