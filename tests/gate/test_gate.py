@@ -347,3 +347,28 @@ def test_a_gate_of_probabilities_and_of_numbers_at_once_is_refused(tmp_path):
     assert "make two gates of it" in str(run("gate", path, "--check").exception)
     path.write_text(text.format('kind = "event"\n'))
     assert "or leave kind out" in str(run("gate", path, "--check").exception)
+
+
+def test_a_summary_is_a_baseline_of_the_slices_it_was_made_with_and_of_all_rows_otherwise(tmp_path):
+    rng = np.random.Generator(np.random.PCG64(4))
+    p = rng.beta(2, 2, 3000)
+    y, language = (rng.random(3000) < p).astype(int), np.tile(["de", "en", "fr"], 1000)
+    lines = [f"{a},{b},{c}" for a, b, c in zip(y, p, language, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["y_true,y_prob,language", *lines]))
+    for name, by in (("main.epi", ()), ("sliced.epi", ("--by", "language"))):
+        assert run("summarise", tmp_path / "rows.csv", *by, "-o", tmp_path / name).exit_code == 0
+    path = tmp_path / "epimeter.toml"
+    for name, slices in (("main.epi", [None]), ("sliced.epi", ["de", "en", "fr"])):
+        path.write_text(
+            f'[gate.g]\ndata = "rows.csv"\nby = "language"\n[[gate.g.require]]\nmetric = "brier_score"\n'
+            f'not_worse_than = "{name}"\nmargin = 0.1\n'
+        )
+        done = run("gate", path, "--json")
+        found = json.loads(done.stdout)["verdicts"]
+        assert done.exit_code == 0 and [one["slice"] for one in found] == slices
+        assert {one["outcome"] for one in found} == {"pass"} and {one["value"] for one in found} == {0.0}
+        assert ("main.epi holds no slices" in found[0]["reason"]) == (name == "main.epi")
+    path.write_text(path.read_text().replace('by = "language"', 'by = ["language", "language"]'))
+    assert run("gate", path).exit_code == 2
+    path.write_text(path.read_text().replace('by = ["language", "language"]', ""))
+    assert "has language, not none" in run("gate", path).stdout

@@ -59,9 +59,33 @@ def _judged(gate: Gate) -> list[RequirementVerdict]:
         return [_verdict(gate, one, "cannot judge", str(refusal), n_rows=table.n_rows) for one in gate.requirements]
     made = []
     for one in gate.requirements:
-        verdicts = [_one(gate, one, table, name, keep) for name, keep in parts]
-        made += [verdicts[0], *_together(gate, one, verdicts[1:])]
+        over, why = _comparable(gate, one, parts)
+        verdicts = [_one(gate, one, table, name, keep) for name, keep in over]
+        whole = [replace(v, reason=v.reason + why) for v in verdicts if v.slice is None]
+        made += [*whole, *_together(gate, one, [v for v in verdicts if v.slice is not None])]
     return made
+
+
+def _comparable(
+    gate: Gate, one: Requirement, parts: list[tuple[str | None, Any]]
+) -> tuple[list[tuple[str | None, Any]], str]:
+    """What of all rows and their slices a baseline can be held against, and a clause on what it cannot.
+
+    The rows of a summary are gone: it has slices where it was made with them, and is whole otherwise.
+    """
+    path = gate.folder / str(one.not_worse_than)
+    if one.not_worse_than is None or path.suffix != ".epi" or not gate.by:
+        return parts, ""
+    from epimeter.summary_files import merged_files
+
+    try:
+        sliced = merged_files([str(path)]).plan.by
+    except EpimeterError:  # said where it is compared
+        return parts[:1], ""
+    if sliced is not None:
+        return parts[1:], ""
+    again = f"; summarise --by {gate.by[0]} makes one that does" if len(gate.by) == 1 else ""
+    return parts[:1], f" (all rows together: {path.name} holds no slices{again})"
 
 
 def _read(gate: Gate) -> Table | ForecastTable:
@@ -205,7 +229,7 @@ def _against(gate: Gate, one: Requirement, rows: Table, name: str | None) -> tup
     path = gate.folder / str(one.not_worse_than)
     sign = 1 if find(one.metric).card.direction == "lower" else -1
     if path.suffix == ".epi":
-        return _against_summary(one, rows, path, gate.level, name, sign)
+        return _against_summary(gate, one, rows, path, name, sign)
     choice = (
         gate.choice
         if name is None
@@ -232,16 +256,26 @@ def _against(gate: Gate, one: Requirement, rows: Table, name: str | None) -> tup
 
 
 def _against_summary(
-    one: Requirement, rows: Table, path: Path, level: float, name: str | None, sign: int
+    gate: Gate, one: Requirement, rows: Table, path: Path, name: str | None, sign: int
 ) -> tuple[float, Interval | None]:
     """Against a summary, whose rows are gone: two intervals into one of the difference (Zou and Donner 2008)."""
     from epimeter.report.building import reports
     from epimeter.report.measurement import Report
     from epimeter.summary_files import merged_files
 
-    found = reports(merged_files([str(path)]), level=level)
-    if name is not None or not isinstance(found, Report):
-        raise InputError(f"a summary is compared as a whole, not by slice; {path.name} against the slice {name}")
+    level = gate.level
+    ledger = merged_files([str(path)])
+    found = reports(ledger, level=level)
+    if not isinstance(found, Report):
+        if gate.by != (ledger.plan.by,):
+            by = " and ".join(gate.by) or "none"
+            raise InputError(
+                f"the slices of a baseline must be those of the gate; {path.name} has {ledger.plan.by}, not {by}"
+            )
+        by_word = {str(value): value for value in found}
+        if name not in by_word:
+            raise UndefinedMetricError(f"{path.name} has no rows of the slice {name}")
+        found = found[by_word[name]]
     if one.metric not in found:
         raise InputError(f"{path.name} does not hold {one.metric}; summarise with --metric {one.metric}")
     before = found[one.metric]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.errors import InputError
 from epimeter.readers.cells import number
 from epimeter.report.segments import Coded
 
@@ -30,6 +31,9 @@ def slice_names(columns: NDArray[Any], names: Sequence[str], *, quantiles: int =
     """
     import pyarrow as pa
 
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise InputError(f"columns are crossed with each other, each named once; got {twice!r:.60} twice", field="by")
     parts = []
     for place, name in enumerate(names):
         words = [None if word is None else str(word) for word in columns[:, place]]
