@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import epimeter
+from epimeter import readers
 from epimeter.errors import ReadError
 
 
@@ -258,3 +259,13 @@ def test_a_key_that_does_not_fit_is_refused_in_one_sentence(tmp_path, key, lines
     path = written(tmp_path, "b.jsonl", [response(name, "Answer: A. Confidence: 60%") for name in lines])
     with pytest.raises(ReadError, match=message):
         epimeter.read_log(path, key=str(tmp_path / "key.csv"))
+
+
+def test_a_report_leaves_metadata_behind_and_a_named_column_brings_them(tmp_path):
+    lines = [sample([-2.0, -1.0], [" a", " b"], "1", {"acc": 1.0}) for _ in range(2)]
+    for place, line in enumerate(lines):
+        line |= {"doc_id": place, "doc": {"subject": f"s{place}"}}
+    path = written(tmp_path, "samples_t.jsonl", lines)
+    assert readers.read(path).category is None
+    assert readers.read(path, columns={"category": "subject"}).category.tolist() == ["s0", "s1"]
+    assert epimeter.read_log(path).rows.column("metadata.subject").to_pylist() == ["s0", "s1"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,13 @@ def _holds_answers(file: Path) -> bool:
 def log_table(source: Any, columns: Any) -> Table:
     """Logs as a table, read as a `Choice` or a mapping of roles to columns says."""
     refuse_table_options(columns)
-    answers = read_log(source, options=getattr(columns, "log", None))
+    named = getattr(columns, "columns", columns)
+    options = getattr(columns, "log", None) or LogOptions()
+    answers = read_log(source, options=options if named else replace(options, carry=False))
     if getattr(columns, "kind", None) == "classes":
         made = answers.matrix()
     else:
-        made = answers.table(getattr(columns, "columns", columns))
+        made = answers.table(named)
     del answers
     _give_back()
     return made

@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
-    """How a log is to be read; every field has a flag of the same name on the command line.
+    """How a log is to be read; every field but `carry` has a flag of the same name on the command line.
 
     Attributes
     ----------
@@ -49,6 +49,8 @@ class LogOptions:
         A file of right answers by id, for logs that hold responses only.
     unit
         One row an answer, or one row a question (its majority answer and the share that gave it).
+    carry
+        Whether rows carry the metadata of their samples along. They may be most of a log; what needs none leaves them out.
     """
 
     scorer: str | None = None
@@ -61,6 +63,7 @@ class LogOptions:
     filter: str | None = None
     key: str | None = None
     unit: Unit = "answer"
+    carry: bool = True
 
 
 @dataclass(slots=True, kw_only=True)

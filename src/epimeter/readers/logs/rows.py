@@ -84,7 +84,7 @@ class LogRows:
             "length": answer.length,
         }
         self._confidences(answer, run, row)
-        for name, value in answer.metadata.items():
+        for name, value in answer.metadata.items() if options.carry else ():
             kept = value if type(value) in PLAIN else _scalar(value)
             if kept is not None:
                 row["metadata." + name] = kept
