@@ -136,14 +136,15 @@ def _chart(title: str, points: list[AttemptPoint], limits: list[tuple[float, str
     low, high = min(0.0, *values), max(*values, 1e-3)
     reach = [limit for limit, _ in limits if limit <= max(2 * high, 0.1)]
     high = 100.0 if "%" in title else max([high, *reach]) * 1.1
-    board = Board(420, 230, top=24, left=52, across=(-0.5, len(points) - 0.5), up=(low * 1.1, high))
+    room = 64 if limits else 18  # the names of the limits stand beside the drawing, where no line crosses them
+    board = Board(420, 230, top=24, left=52, right=room, across=(-0.5, len(points) - 0.5), up=(low * 1.1, high))
     step = max(1, len(points) // 8)
     names = {float(place): str(points[place].attempt) for place in range(0, len(points), step)}
     board.axes(list(names), round_ticks(*board.up), "attempt", title, lambda tick: names[tick], lambda v: f"{v:g}")
     for limit, word in limits:
         if board.up[0] <= limit <= board.up[1]:
             board.line([(board.across[0], limit), (board.across[1], limit)], "bad", 1, "5 4")
-            board.word(board.width - board.right, board.y(limit) - 4, word, anchor="end", colour="bad")
+            board.word(board.width - room + 5, board.y(limit) + 4, word, anchor="start", colour="bad")
     bands(board, [(float(place), one.value, one.low, one.high) for place, one in enumerate(points)])
     last = points[-1]
     alt = f"{title} of each attempt with its 95 % interval; the last, attempt {last.attempt}, is {last.value:.4g}."
