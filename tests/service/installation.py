@@ -31,9 +31,11 @@ class Installation:
         done = subprocess.run([*self.program, *map(str, words)], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def evaluate(self, client, model, seed, *, over=0.0, rows=1000, **facts):
-        """Send predictions whose last one was made now; `over` makes them too confident."""
+    def evaluate(self, client, model, seed, *, over=0.0, rows=1000, unknown=False, **facts):
+        """Send predictions whose last one was made now; `over` makes them too confident, `unknown` calls the unsure ones so."""
         columns = ground.columns(rows, seed, over=over)
+        if unknown:
+            columns["unknown"] = columns["confidence"] < 0.45
         end = time.time() + float(self.clock.read_text()) - 60
         shift = end - columns["timestamp"][-1].timestamp()
         columns["timestamp"] = [

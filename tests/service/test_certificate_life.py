@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import httpx
 from installation import Installation, until
 
+JSON = "application/json"
+
 
 def test_ERS_4_2_a_evaluations_renew_suspend_and_restore_a_certificate(installation):
     with installation.service.tenant("Renewal", "CRITICAL") as client:
@@ -53,6 +55,34 @@ def test_ERS_4_2_a_evaluations_renew_suspend_and_restore_a_certificate(installat
         assert [event["cause"] for event in life] == ["issued", "renewed", "missed", "renewed", "overdue", "renewed"]
         actions = [line["action"] for line in client.get("/v1/audit").json()["items"]]
         assert actions.count("certificate.renewed") == 3 and actions.count("certificate.suspended") == 2
+
+
+def test_what_is_overdue_lowers_the_level_of_the_passport_too(installation):
+    """42001-5.1.1-c: the answer said that the frequency was not kept, the signed passport claimed Level 2 all the same."""
+    told = {
+        "unknowns": {"taxonomy": "operational", "method": "confidence", "threshold": "0.5", "validation": "held out"},
+        "flags": {"frequency_kept": True},
+    }
+    with installation.service.tenant("Frequency", "CRITICAL") as client:
+
+        def claimed(seed):
+            found = installation.evaluate(client, "f", seed, unknown=True, declaration=told)
+            place = f"/v1/evaluations/{found['evaluation_id']}/passport"
+
+            def signed():  # keys that ended overnight are given successors within seconds
+                answer = client.get(place, headers={"accept": JSON})
+                return answer.json() if answer.status_code == 200 else None
+
+            passport = until(signed)
+            return found["onto_42001"], passport["conformance"]
+
+        _, on_time = claimed(1)
+        assert (on_time["level"], on_time["assessed"]) == ("Level 2", "self-assessed")
+        installation.day(120)
+        answer, late = claimed(2)
+        assert any(one.startswith("overdue since") for one in answer["due"])
+        assert late["level"] == "Level 1" and not late["flags"]["frequency_kept"]
+        assert "meets ONTO 42001:2025 Level 1 with" in late["statement"]
 
 
 class Collector(BaseHTTPRequestHandler):

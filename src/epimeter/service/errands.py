@@ -42,6 +42,7 @@ from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import Records
 from epimeter.standards.resampling import Wanted
+from epimeter.standards.stored import as_weighed
 from epimeter.store.moments import moment
 from epimeter.summaries.travel import to_bytes
 from epimeter.trust.assessing import assess as assess_table
@@ -431,7 +432,7 @@ def _passport(errand: WritePassport, columns: Columns) -> bytes:
 
 def _written(found: StandardsEvaluation, errand: WritePassport) -> bytes:
     stored = msgspec.json.decode(errand.report)
-    return canonical(passport(found.to_dict() | {"report": stored.get("report", stored)}))
+    return canonical(passport(as_weighed(found, stored).to_dict() | {"report": stored.get("report", stored)}))
 
 
 def _printed(errand: PrintPassport) -> bytes:

@@ -167,13 +167,21 @@ def held_against(
     if made.onto is None or made.claim is None or (baseline is None and not new_baseline):
         return made
     told, method = made.declaration, made.methodology
-    due = due_now(told, baseline, made.date, made.onto.domain)
+    against = compared(method["strategy"], method["bins"], told, baseline, new_baseline)
+    return _reclaimed(made, against, due_now(told, baseline, made.date, made.onto.domain))
+
+
+def _reclaimed(made: StandardsEvaluation, against: str | None, due: tuple[str, ...]) -> StandardsEvaluation:
+    """The evaluation with the level that may be claimed beside the last one: what it was held against, and what was due."""
+    assert made.onto is not None
+    assert made.claim is not None
+    told, method = made.declaration, made.methodology
     fresh = claim(
         LEVEL_NAMES.index(made.claim.measured_level), flags_of(told, due, made.claim.flags["passport_generated"])
     )
     return replace(
         made,
-        baseline=compared(method["strategy"], method["bins"], told, baseline, new_baseline),
+        baseline=against,
         due=due,
         claim=fresh,
         statement=statement(
@@ -196,3 +204,16 @@ def with_obstacles(
         return made
     judgement = replace(made.judgement, obstacles=(*made.judgement.obstacles, *obstacles))
     return replace(made, judgement=judgement, cautions=(*made.cautions, *cautions))
+
+
+def as_weighed(made: StandardsEvaluation, stored: Mapping[str, Any]) -> StandardsEvaluation:
+    """An evaluation of the same records, made again, with what was known of its system when the stored one was made.
+
+    What was overdue then lowers the level of a passport too (C-52); obstacles and cautions of the registry stay.
+    """
+    if "schema" not in stored:
+        return made  # of before the standards were part of what is stored
+    if made.judgement is not None:
+        obstacles = [one for one in stored["verdicts"]["ers"]["obstacles"] if one not in made.judgement.obstacles]
+        made = with_obstacles(made, tuple(obstacles), tuple(c for c in stored["cautions"] if c not in made.cautions))
+    return made if made.claim is None else _reclaimed(made, stored["baseline"], tuple(stored["due"]))
