@@ -117,6 +117,18 @@ def test_two_suspensions_end_each_by_itself(calendar, typed, written):
         assert line(typed)["status"] == "VALID" and verdict(typed) == "VALID"
 
 
+def test_certificates_under_a_stolen_log_key_get_proofs_of_a_sound_one(calendar, typed, written):
+    opened(typed, written)
+    (old,) = [row["id"] for row in json.loads(typed("keys", "list", "shop", "--json")[1]) if row["role"] == "log"]
+    assert typed("keys", "rotate", "shop", "log")[0] == 0
+    code, out, err = typed("keys", "end", "shop", old, "--compromised")
+    assert code == 0 and "1 certificates in shop/certificates have new proofs" in out, err
+    assert verdict(typed) == "NOT_LOGGED", "the file that was handed out before"
+    (fresh,) = Path("shop/certificates").glob("*.json")
+    Path("c.json").write_bytes(fresh.read_bytes())
+    assert verdict(typed) == "VALID"
+
+
 def test_the_dates_go_into_a_calendar_and_an_older_issuer_learns_its_past(calendar, typed, written, tmp_path):
     head = opened(typed, written)
     calendar.days = 40

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from epimeter.cli.issuer import refuse_put_back
+from epimeter.cli.issuer import opened, refuse_put_back
 from epimeter.cli.passphrase import passphrase, passphrase_option
 from epimeter.cli.trusted import moment_of
 
@@ -91,7 +91,12 @@ def end(folder: str, key_id: str, reason: str, root_keys: str | None, passphrase
 
     refuse_put_back(folder)
     end_key(Path(folder), key_id, reason, passphrase(passphrase_file), moment_of(None), root_folder=root_keys)
-    click.echo(f"key {key_id} is {reason}; trust root version {newest_root(Path(folder)).version}")
+    root = newest_root(Path(folder))
+    click.echo(f"key {key_id} is {reason}; trust root version {root.version}")
+    if reason == "compromised" and any(one.role == "log" and one.id == key_id for one in root.ring):
+        with opened(folder, moment_of(None)) as registry:
+            count = registry.write_certificates()
+        click.echo(f"{count:,} certificates in {folder}/certificates have new proofs; hand them out again")
 
 
 @keys.command(name="list")

@@ -308,6 +308,13 @@ class Registry(IssuerRecords):
         self.write_status()
         return tuple(suspended)
 
+    def write_certificates(self) -> int:
+        """Put every certificate where readers find it, with a proof by a key that is believed today; how many there are."""
+        issued = self._rows("SELECT id FROM certificates")
+        for (identity,) in issued:
+            self._write(f"certificates/{identity}.json", self.certificate(identity))
+        return len(issued)
+
     def write_status(self) -> None:
         """Put the newest list where readers find it."""
         # Another process may make a newer one between reading and writing: an older list must not be what stays.
