@@ -177,6 +177,7 @@ def test_the_estimator_keeps_the_conventions_of_scikit_learn():
         check_no_attributes_set_in_init,
         check_parameters_default_constructible,
         check_set_params,
+        estimator_checks_generator,
     )
     from sklearn.utils.validation import check_is_fitted
 
@@ -185,6 +186,10 @@ def test_the_estimator_keeps_the_conventions_of_scikit_learn():
     check_no_attributes_set_in_init("Recalibrator", made)
     check_set_params("Recalibrator", made)
     check_parameters_default_constructible("Recalibrator", made)
+    with pytest.warns(UserWarning, match="does not inherit"):  # no import of scikit-learn for whoever does not use it
+        assert len(list(estimator_checks_generator(made))) > 20  # the tags say all that is asked of them
+    with pytest.raises(InputError, match="without columns"):
+        made.fit(np.empty((15, 0)), [0, 1, 1] * 5)
     assert clone(made).get_params() == made.get_params()
     with pytest.raises(NotFittedError, match="call fit"):
         made.predict([0.5])

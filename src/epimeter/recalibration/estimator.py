@@ -182,12 +182,13 @@ class Recalibrator:
         return hasattr(self, "document_")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         return Tags(
             estimator_type="regressor",
             target_tags=TargetTags(required=True, one_d_labels=True),
             transformer_tags=TransformerTags(),
+            regressor_tags=RegressorTags(),
             input_tags=InputTags(one_d_array=True, two_d_array=True, positive_only=True),
         )
 
