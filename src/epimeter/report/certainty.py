@@ -102,7 +102,10 @@ def surrounded(
         some = [e for e in entries if able.get(e[0].name) is not None and e[0].card.redrawn]
         values = [float(able[metric.name] or 0.0) for metric, _, _ in some]
         drawn = shared_intervals(given, some, values, design, wanted.level, wanted.draws, wanted.seed)
-        found = {metric.name: interval for (metric, _, _), interval in zip(some, drawn, strict=True)}
+        found = {
+            metric.name: interval and interval.holding(value)
+            for (metric, _, _), interval, value in zip(some, drawn, values, strict=True)
+        }
     inverted: dict[tuple[Recipe, float], tuple[float, float]] = {}
     for entry in entries:
         name = entry[0].name

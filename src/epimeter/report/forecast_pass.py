@@ -130,6 +130,6 @@ class ForecastPass:
         if how is None or self.grouped or self.n_rows < 2:
             return Measurement(value=value, **facts)
         try:
-            return Measurement(value=value, interval=total.interval(*how), **facts)
+            return Measurement(value=value, interval=total.interval(*how).holding(value), **facts)
         except EpimeterError:
             return Measurement(value=value, no_interval="no interval", **facts)

@@ -170,7 +170,7 @@ def _measure(
             return Measurement(value=None, undefined=f"{metric.name} has no value on these data", **facts)
         return Measurement(value=value, infinite=_infinite(view), no_interval="infinite value", **facts)
     found, none = _interval(metric, recipe, view, rest, design, how)
-    return Measurement(value=value, interval=found, no_interval=none, **facts)
+    return Measurement(value=value, interval=found and found.holding(value), no_interval=none, **facts)
 
 
 def facts_of(metric: Metric[Any], recipe: Any, rest: Mapping[str, Any], n_rows: int) -> dict[str, Any]:

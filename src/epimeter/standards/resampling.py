@@ -283,25 +283,17 @@ def intervals(records: Sorted, values: dict[str, float], plan: AssessmentPlan) -
     if plan.how == "bootstrap" and records.group is None:
         found = drawn_metrics(records, plan)
         word = f"basic bootstrap, {plan.draws:,} draws of the sorted records, seed {plan.seed}"
-        spans, widened = {}, set()
+        spans = {}
         for name, drawn in found.items():
             defined = drawn[np.isfinite(drawn)]
             if name in values and name != "onto.mce" and len(defined) > 1:
-                low, high = ends(values[name], defined, plan.level, "basic")
-                # ECE overstates on few records and a basic interval takes that off twice over: near zero it can end below the
-                # value that the verdict rests on. An interval that leaves out its own value helps nobody.
-                if not low <= values[name] <= high:
-                    widened.add(name)
-                spans[name] = min(low, values[name]), max(high, values[name])
+                spans[name] = ends(values[name], defined, plan.level, "basic")
     else:
-        word, widened = DELTA if records.group is None else f"{DELTA}, by groups", set()
+        word = DELTA if records.group is None else f"{DELTA}, by groups"
         spans = _delta(records, values, plan)
     made = {
-        name: Interval(
-            low=limited(low, name),
-            high=limited(high, name),
-            level=plan.level,
-            method=f"{word}, widened to hold the value" if name in widened else word,
+        name: Interval(low=limited(low, name), high=limited(high, name), level=plan.level, method=word).holding(
+            values[name]
         )
         for name, (low, high) in spans.items()
     }
