@@ -222,12 +222,12 @@ typedef struct joint {
     int moments[8];
 } joint;
 
-static void start_groups(const joint *j) {
-    memset(own.sums, 0, (size_t)j->groups * sizeof own.sums[0]);
+static void start_groups(const joint *j, scratch *my) {
+    memset(my->sums, 0, (size_t)j->groups * sizeof my->sums[0]);
 }
 
-static void group(const tile *t, const joint *j) {
-    uint8_t *key = own.key;
+static void group(const tile *t, const joint *j, scratch *my) {
+    uint8_t *key = my->key;
     const double *row = t->row;
     memset(key, 0, (size_t)t->filled);
     for (int m = 0; m < j->n; m++) {
@@ -251,29 +251,29 @@ static void group(const tile *t, const joint *j) {
     int64_t at = 0;
     for (int64_t k = 0; k < j->groups; k++) {
         const int64_t here = (int64_t)count[0][k] + count[1][k] + count[2][k] + count[3][k];
-        own.count[k] = here;
-        own.place[k] = at;
-        for (int64_t f = here; f < WHOLE(here); f++) own.grouped[at + f] = 0.0;
+        my->count[k] = here;
+        my->place[k] = at;
+        for (int64_t f = here; f < WHOLE(here); f++) my->grouped[at + f] = 0.0;
         at += WHOLE(here);
     }
-    for (i = 0; i < t->n; i++) own.grouped[own.place[key[i]]++] = row[i];
+    for (i = 0; i < t->n; i++) my->grouped[my->place[key[i]]++] = row[i];
     at = 0;
     for (int64_t k = 0; k < j->groups; k++) {
-        if (!own.count[k]) continue;
-        own.least[k] = confidence(own.grouped[at]);
-        moment_sums(own.grouped + at, WHOLE(own.count[k]), own.sums[k]);
-        own.sums[k][0] += (uint64_t)own.count[k];
-        at += WHOLE(own.count[k]);
+        if (!my->count[k]) continue;
+        my->least[k] = confidence(my->grouped[at]);
+        moment_sums(my->grouped + at, WHOLE(my->count[k]), my->sums[k]);
+        my->sums[k][0] += (uint64_t)my->count[k];
+        at += WHOLE(my->count[k]);
     }
 }
 
-static void settle_groups(const joint *j, int64_t slot) {
+static void settle_groups(const joint *j, const scratch *my, int64_t slot) {
     for (int64_t k = 0; k < j->groups; k++) {
-        const uint64_t *sums = own.sums[k];
+        const uint64_t *sums = my->sums[k];
         if (!sums[0]) continue;
         for (int m = 0; m < j->n; m++) {
             const int64_t bins = j->bins[m];
-            const int64_t bin = smaller((int64_t)(own.least[k] * (double)bins), bins - 1);
+            const int64_t bin = smaller((int64_t)(my->least[k] * (double)bins), bins - 1);
             if (j->moments[m]) {
                 settle_moments(sums, j->totals[m] + (slot * bins + bin) * 30);
             } else {
@@ -574,19 +574,20 @@ static void add_bins(const tile *t, int64_t bins, int64_t *totals) {
 int AT_LEVEL(epi_add_rows)(epi_pass *pass, const epi_rows *rows, int64_t runs, const int64_t *start, const int64_t *slot) {
     uint8_t apart_bins[MOST_SETS], apart_moments[MOST_SETS];
     const joint j = joined(pass, apart_bins, apart_moments);
+    scratch *const my = &own; /* looked up once: in a shared library every mention of it is a call */
     tile t;
     for (int64_t g = 0; g < runs; g++) {
         const int64_t s = slot[g];
         int64_t open = 0; /* rows in the groups that are not settled */
-        if (j.n) start_groups(&j);
+        if (j.n) start_groups(&j, my);
         for (int64_t first = start[g]; first < start[g + 1]; first += TILE) {
             if (!fill(&t, rows, first, smaller(TILE, start[g + 1] - first))) return 1;
             if (j.n) {
-                group(&t, &j);
+                group(&t, &j, my);
                 open += t.n;
                 if (open + TILE > EPI_BLOCK) {
-                    settle_groups(&j, s);
-                    start_groups(&j);
+                    settle_groups(&j, my, s);
+                    start_groups(&j, my);
                     open = 0;
                 }
             }
@@ -602,7 +603,7 @@ int AT_LEVEL(epi_add_rows)(epi_pass *pass, const epi_rows *rows, int64_t runs, c
                 if (fault) return fault;
             }
         }
-        if (j.n && open) settle_groups(&j, s);
+        if (j.n && open) settle_groups(&j, my, s);
     }
     return 0;
 }
