@@ -6,9 +6,12 @@ import re
 import numpy as np
 import pandas
 import pytest
+from click.testing import CliRunner
 
-from epimeter import scan
+from epimeter import evaluate, scan
+from epimeter.cli import epimeter
 from epimeter.errors import InputError
+from epimeter.results import cell_text
 
 
 def frame(n_slices=3, n_rows=900):
@@ -39,7 +42,7 @@ def test_first_lines_say_what_is_stated_and_in_which_slices_calibration_is_refut
         assert re.search(
             r"Furthest off on average is city 3: it says 1[0-9]\.[0-9] points too much for outcome 1", page
         )
-    assert page.count("not refuted (p") == 4
+    assert page.count("not refuted (p") == 4  # and all rows together are refuted
     if form == "__str__":
         assert page.index("refuted in 1 of 5") < page.index("brier_score")
 
@@ -85,3 +88,29 @@ def test_slices_of_one_row_have_a_line_and_too_many_have_no_picture(tmp_path):
     lonely.save(tmp_path / "lonely.svg")
     with pytest.raises(InputError, match="1 to 40; got 45"):
         scan(frame(45, 900), by="city").save(tmp_path / "many.png")
+
+
+@pytest.mark.parametrize("by", [["city"], ["city", "size"]])
+def test_all_rows_stand_first_with_the_numbers_of_a_report_without_slices(tmp_path, by):
+    rows = off([3], 15, size=np.arange(5_000) % 2)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    words = ["evaluate", str(tmp_path / "rows.csv"), *(word for name in by for word in ("--by", name))]
+    text = CliRunner().invoke(epimeter, words).output
+    line = next(line for line in text.splitlines() if line.startswith("all rows"))
+    whole = evaluate(rows["y"], rows["prob"])
+    assert f"5,000  {cell_text(whole['brier_score'].value)}" in re.sub(" +", "  ", line)
+    assert cell_text(whole["ece"].value) in line and "refuted (p < 0.0001)" in line
+    assert "the slices differ in how far they are off (Cochran's Q, p < 0.0001)" in text
+
+
+def test_slices_that_are_off_alike_need_not_differ_and_one_slice_has_no_total():
+    assert "need not differ in how far they are off" in str(scan(off([0, 1, 2, 3, 4], 15), by="city"))
+    alone = scan(frame(1), by="city")
+    assert alone.total is None and "all rows" not in str(alone)
+
+
+def test_all_rows_of_many_slices_have_the_bits_of_one_pass():
+    rows = frame(40, 4000)
+    assert {line.metric: line.value for line in scan(rows, by="city").total.measurements} == {
+        line.metric: line.value for line in scan(rows[["y_true", "y_prob"]]).measurements
+    }

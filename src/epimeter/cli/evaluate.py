@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,10 @@ from epimeter.cli.streaming import FileEvaluation, Streaming, passed, streaming_
 from epimeter.readers.forecast import Choice
 from epimeter.readers.logs import is_log
 from epimeter.report.measurement import Report
+
+if TYPE_CHECKING:
+    from epimeter.readers.logs import Answers
+    from epimeter.readers.table import Table
 
 
 @click.command()
@@ -188,12 +192,13 @@ def sliced_logs(given: FileEvaluation) -> Any:
     if len(asked.by) > 1:
         raise click.UsageError(f"logs are sliced by one column; got --by {' --by '.join(asked.by)}")
     refuse_table_options(choice)
-    parts = read_log(given.files, options=choice.log).slices(asked.by[0])
+    whole = read_log(given.files, options=choice.log)
+    parts = whole.slices(asked.by[0])
 
-    def report(name: str) -> Report:
-        return measured_table(parts[name].table(choice.columns), given.names, given.choices, given.certainty)
+    def report(some: Answers) -> Report:
+        return measured_table(some.table(choice.columns), given.names, given.choices, given.certainty)
 
-    return chosen(Reports(list(parts), report), asked.value)
+    return chosen(Reports(list(parts), lambda name: report(parts[name]), lambda: report(whole)), asked.value)
 
 
 def crossed_rows(given: FileEvaluation) -> Any:
@@ -216,7 +221,8 @@ def crossed_rows(given: FileEvaluation) -> Any:
     assert table.slices is not None
     label = slice_names(table.slices, asked.by)
 
-    def report(name: str) -> Report:
-        return measured_table(table.take(label == name), given.names, given.choices, given.certainty)
+    def report(some: Table) -> Report:
+        return measured_table(some, given.names, given.choices, given.certainty)
 
-    return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)
+    names = sorted(np.unique(label).tolist())
+    return chosen(Reports(names, lambda name: report(table.take(label == name)), lambda: report(table)), asked.value)

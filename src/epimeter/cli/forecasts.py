@@ -94,7 +94,8 @@ def evaluated_forecasts(
         return {None: report(table)}
     label = slice_names(table.slices, asked.by)
     names = sorted(np.unique(label).tolist())
-    return chosen(ForecastReports(names, lambda name: report(table.take(label == name))), asked.value)
+    made = ForecastReports(names, lambda name: report(table.take(label == name)), lambda: report(table))
+    return chosen(made, asked.value)
 
 
 def _streamed(

@@ -76,10 +76,11 @@ def grouped_rows(given: FileEvaluation) -> Any:
     assert table.slices is not None
     label = np.array(["(none)" if word is None else str(word) for word in table.slices[:, 0]])
 
-    def report(name: str) -> Report:
-        return measured_table(table.take(label == name), given.names, given.choices, given.certainty)
+    def report(some: Table) -> Report:
+        return measured_table(some, given.names, given.choices, given.certainty)
 
-    return chosen(Reports(sorted(np.unique(label).tolist()), report), asked.value)
+    names = sorted(np.unique(label).tolist())
+    return chosen(Reports(names, lambda name: report(table.take(label == name)), lambda: report(table)), asked.value)
 
 
 def _held(files: list[str], choice: Choice, format: str | None) -> Table | None:

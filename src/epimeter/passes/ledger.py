@@ -106,6 +106,12 @@ class Ledger:
             )
         return replace(self, evidence=evidence)
 
+    def whole(self) -> Ledger:
+        """All slices as one."""
+        return replace(
+            self, plan=replace(self.plan, by=None), slices={None: _joined_slices(list(self.slices.values()))}
+        )
+
     def settled(self) -> Ledger:
         """The same with rows dropped where all parts together have too many, and cells where slices are too many."""
         slices = self.slices

@@ -43,7 +43,8 @@ def reports(ledger: Ledger, *, intervals: str | None = "asymptotic", level: floa
         raise ReadError(_nothing(ledger))
     if ledger.plan.by is None:
         return report(ledger, None, wanted)
-    return Reports(sorted(ledger.slices, key=_place), lambda value: report(ledger, value, wanted))
+    values = sorted(ledger.slices, key=_place)
+    return Reports(values, lambda value: report(ledger, value, wanted), lambda: report(ledger.whole(), None, wanted))
 
 
 def _nothing(ledger: Ledger) -> str:

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from epimeter.documents.held import Held, Record
 from epimeter.documents.sections import Block, Document, Grid, Items, Paragraph, Section, Tone
 from epimeter.errors import InputError
+from epimeter.inference.homogeneity import homogeneity
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.report.slice_figure import SlicePoint, in_lines
+from epimeter.report.verdict import Z95
 from epimeter.results import plain
 
 Floats = NDArray[np.float64]
@@ -159,17 +161,11 @@ class Segments(Held):
 
 def crossed(residual: Floats, columns: Sequence[Coded], *, alpha: float = 0.05, **facts: Any) -> Segments:
     """Every slice of the columns crossed, tested together; and whether they differ at all."""
-    from scipy.stats import chi2
-
     found = _cells(residual, columns, 1)
     made = _judged(found, "holm", alpha)
-    usable = [(segment, (segment.high - segment.low) / 2 / 1.959963984540054) for segment in made if segment.n_rows > 1]
-    usable = [(segment, error) for segment, error in usable if error > 0]
-    weight = np.array([error**-2 for _, error in usable])
-    gap = np.array([segment.gap for segment, _ in usable])
-    q = float(np.sum(weight * (gap - np.sum(weight * gap) / weight.sum()) ** 2)) if len(usable) else 0.0
-    freedom = max(0, len(usable) - 1)
-    p_value = float(chi2.sf(q, freedom)) if freedom else 1.0
+    several = [segment for segment in made if segment.n_rows > 1]
+    errors = [(segment.high - segment.low) / 2 / Z95 for segment in several]
+    differing = homogeneity([segment.gap for segment in several], errors)
     made = sorted(made, key=lambda segment: tuple(segment.where.values()))
     return Segments(
         _total(residual),
@@ -177,7 +173,7 @@ def crossed(residual: Floats, columns: Sequence[Coded], *, alpha: float = 0.05, 
         looked_at=len(made),
         alpha=alpha,
         adjust="holm",
-        homogeneity=(q, freedom, p_value),
+        homogeneity=differing,
         **facts,
     )
 
@@ -252,7 +248,7 @@ def _judged(found: Sequence[tuple[dict[str, str], int, float, float]], adjust: A
 
 
 def _segment(where: Mapping[str, str], n: int, gap: float, error: float, p_value: float, adjusted: float) -> Segment:
-    reach = 1.959963984540054 * error
+    reach = Z95 * error
     low, high = max(-1.0, gap - reach), min(1.0, gap + reach)
     return Segment(where=where, n_rows=n, gap=gap, low=low, high=high, p_value=p_value, adjusted=adjusted)
 

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from epimeter.inference.homogeneity import homogeneity
 from epimeter.inference.multiplicity import adjust_p_values
 from epimeter.kinds import WORDING
 from epimeter.report.measurement import Report
 from epimeter.report.remarks import remarks
-from epimeter.report.verdict import ALPHA
+from epimeter.report.verdict import ALPHA, Z95
 
 CALIBRATION = "calibration"
 """The column that says what the tests of a slice say."""
@@ -40,11 +41,12 @@ def verdicts(reports: Mapping[Any, Any]) -> Verdicts:
     adjusted = (
         dict(zip(p_values, adjust_p_values(list(p_values.values())).adjusted.tolist(), strict=True)) if p_values else {}
     )
-    words = {value: _word(adjusted.get(value)) for value in reports}
-    return Verdicts(words, (*_read(reports), *_said(reports, adjusted)))
+    words = {value: word_of(adjusted.get(value)) for value in reports}
+    return Verdicts(words, (*_read(reports), *_said(reports, adjusted), *_differing(reports)))
 
 
-def _word(p_value: float | None) -> str:
+def word_of(p_value: float | None) -> str:
+    """What a p-value says of calibration, in a table."""
     if p_value is None:
         return "not tested"
     shown = "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
@@ -72,6 +74,17 @@ def _said(reports: Mapping[Any, Any], adjusted: Mapping[Any, float]) -> tuple[st
         return (f"Calibration is refuted in none of {of} ({how}).",)
     named = ", ".join(map(str, refuted[:NAMED])) + (f" and {len(refuted) - NAMED} more" if len(refuted) > NAMED else "")
     return (f"Calibration is refuted in {len(refuted):,} of {of} ({how}): {named}.", *_furthest(reports))
+
+
+def _differing(reports: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Whether the slices differ at all in how far what is said lies from what comes true."""
+    found = [r.verdict for r in reports.values() if isinstance(r, Report) and r.verdict is not None and r.n_rows > 1]
+    test = homogeneity([one.bias for one in found], [(one.bias_high - one.bias_low) / 2 / Z95 for one in found])
+    if not test.freedom:
+        return ()
+    shown = "p < 0.0001" if test.p_value < 1e-4 else f"p = {test.p_value:.2g}"
+    verb = "differ" if test.p_value < ALPHA else "need not differ"
+    return (f"On average the slices {verb} in how far they are off (Cochran's Q, {shown}).",)
 
 
 def _furthest(reports: Mapping[Any, Any]) -> tuple[str, ...]:

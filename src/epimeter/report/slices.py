@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from epimeter import __version__
@@ -15,7 +16,7 @@ from epimeter.report.cautions import by_slice
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.measurement import Report
 from epimeter.report.slice_figure import beside
-from epimeter.report.slice_verdicts import CALIBRATION, verdicts
+from epimeter.report.slice_verdicts import CALIBRATION, verdicts, word_of
 from epimeter.report.text import ends_of
 from epimeter.results import cell_text
 
@@ -32,6 +33,7 @@ OF_FORECASTS = (
 DRAWN = ("ece", "esce", "picp", "set_coverage", "crps")
 
 
+ALL_ROWS = "all rows"
 SHOWN = 30
 """Slices that a terminal shows; JSON and the other forms hold all."""
 
@@ -43,10 +45,16 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
 
     title = "Calibration by slice"
 
-    def __init__(self, values: list[Any], make: Callable[[Any], Made]) -> None:
+    def __init__(self, values: list[Any], make: Callable[[Any], Made], whole: Callable[[], Made] | None = None) -> None:
         self._values = values
         self._make = make
+        self._whole = whole
         self._made: dict[Any, Made] = {}
+
+    @cached_property
+    def total(self) -> Made | None:
+        """The report of all rows together; None where there is but one slice, or nobody can say."""
+        return self._whole() if self._whole is not None and len(self) > 1 else None
 
     def __getitem__(self, value: Any) -> Made:
         if value not in self._made:
@@ -72,10 +80,8 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
         some = {value: self[value] for value in self._values[:SHOWN]}
         names = _names(some)[:ON_A_TERMINAL]
         found = verdicts(some)
-        lines = [("slice", "rows", *names, CALIBRATION)]
-        for value, report in some.items():
-            cells = (_cell(report, name) for name in names)
-            lines.append((str(value), f"{report.n_rows:,}", *cells, found.words[value]))
+        lines = [("slice", "rows", *names, CALIBRATION), *self._all_rows(names)]
+        lines += [_row(str(value), report, names, found.words[value]) for value, report in some.items()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = [
             "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
@@ -86,6 +92,13 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
         head = [f"epimeter {__version__} · {self._subtitle(some)}", "", *found.sentences, ""]
         cautions = by_slice({value: report.cautions for value, report in some.items()})
         return "\n".join([*head, *text, *(f"! {caution}" for caution in cautions)]) + "\n"
+
+    def _all_rows(self, names: list[str]) -> list[tuple[str, ...]]:
+        """The first line of a table: all slices together."""
+        if self.total is None:
+            return []
+        known = None if self.total.verdict is None else self.total.verdict.p_value
+        return [_row(ALL_ROWS, self.total, names, word_of(known))]
 
     def _subtitle(self, some: Mapping[Any, Made]) -> str:
         """Where the rows come from, and what they state."""
@@ -109,9 +122,9 @@ class BySlice(Held, Mapping[Any, Made], Generic[Made]):
         shown = list(self.items())
         names = _names(dict(shown))
         found = verdicts(dict(shown))
-        rows = tuple(
-            (str(value), f"{report.n_rows:,}", *(_cell(report, n) for n in names), found.words[value])
-            for value, report in shown
+        rows = (
+            *self._all_rows(names),
+            *(_row(str(value), report, names, found.words[value]) for value, report in shown),
         )
         table = Grid("Slices", ("slice", "rows", *names, CALIBRATION), rows, frozenset(range(1, 2 + len(names))))
         blocks: list[Any] = [table]
@@ -143,6 +156,10 @@ def _names(reports: Mapping[Any, Made]) -> list[str]:
         if len(known) <= COLUMNS
         else [name for name in (*FAVOURED, *OF_FORECASTS) if name in known][:COLUMNS] or known[:COLUMNS]
     )
+
+
+def _row(name: str, report: Report | ForecastReport, names: list[str], word: str) -> tuple[str, ...]:
+    return (name, f"{report.n_rows:,}", *(_cell(report, each) for each in names), word)
 
 
 def _cell(report: Report | ForecastReport, name: str) -> str:
