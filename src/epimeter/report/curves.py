@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from epimeter.draw.bands import clopper_pearson
 from epimeter.draw.bins import reliability_curve
+from epimeter.draw.risk import risk_coverage_curve
 from epimeter.kinds import Kind
 from epimeter.results import BinTable
 from epimeter.summaries import Bins
@@ -77,7 +78,9 @@ class Curves(Reliability):
     """Two standard deviations of the last cumulative difference, were the system calibrated."""
     coverage: Floats
     risk: Floats
-    """Share of rows answered, most confident first, and share of these answers that are wrong."""
+    risk_low: Floats
+    risk_high: Floats
+    """Share of rows answered, most confident first, share of these answers that are wrong, and its interval."""
 
 
 def curves(view: View, diagram: Bins | None = None) -> Curves:
@@ -95,7 +98,8 @@ def curves(view: View, diagram: Bins | None = None) -> Curves:
     grown = np.concatenate([[0.0], np.cumsum(weight * (true - prob))]) / total
     passed = np.concatenate([[0.0], np.cumsum(weight)]) / total
     place = np.unique(np.rint(np.linspace(0, len(prob), min(POINTS, len(prob)) + 1)).astype(int))
-    coverage, risk = _risk(*(_sorted(answer) if answer is not event else (true, prob, weight)))
+    risk = risk_coverage_curve(view, level=LEVEL)
+    thin = np.unique(np.rint(np.linspace(0, len(risk.share) - 1, min(POINTS, len(risk.share)))).astype(int))
     return Curves(
         edges=told.edges,
         count=told.count,
@@ -110,8 +114,10 @@ def curves(view: View, diagram: Bins | None = None) -> Curves:
         share=passed[place],
         difference=grown[place],
         band=2 * float(np.sqrt((weight**2 * prob * (1 - prob)).sum())) / total,
-        coverage=coverage,
-        risk=risk,
+        coverage=risk.coverage[thin],
+        risk=risk.share[thin],
+        risk_low=risk.low[thin],
+        risk_high=risk.high[thin],
     )
 
 
@@ -120,15 +126,3 @@ def _sorted(event: Binary) -> tuple[Floats, Floats, Floats]:
     order = np.lexsort((event.true, event.prob))
     weight = np.ones(len(order)) if event.weight is None else event.weight[order]
     return event.true[order].astype(np.float64), event.prob[order].astype(np.float64), weight
-
-
-def _risk(true: Floats, prob: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Share of rows answered, most confident first, and share of these that are wrong."""
-    # Coverage takes whole ties only: rows of one confidence are answered together or not at all.
-    down = slice(None, None, -1)
-    whole = np.flatnonzero(np.concatenate([prob[down][1:] != prob[down][:-1], [True]]))
-    answered = np.cumsum(weight[down])[whole]
-    wrong = np.cumsum((weight * (1 - true))[down])[whole]
-    some = np.flatnonzero(answered > 0)
-    thin = some[np.unique(np.rint(np.linspace(0, len(some) - 1, min(POINTS, len(some)))).astype(int))]
-    return answered[thin] / weight.sum(), wrong[thin] / answered[thin]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from epimeter.documents.sections import Grid, Picture
 from epimeter.kinds import WORDING
 from epimeter.report.curves import Curves, Reliability
@@ -132,19 +134,28 @@ def risk_coverage(data: Curves, *, for_print: bool = False) -> Picture:
     board = Board(420, 260, top=22, up=(0, top), for_print=for_print)
     board.axes((0, 0.25, 0.5, 0.75, 1), (0, top / 2, top), "coverage: share of rows answered, surest first",
                "share of these that are wrong", percent, percent)  # fmt: skip
+    low, high = (np.minimum(column, top).tolist() for column in (data.risk_low, data.risk_high))
+    board.band(data.coverage.tolist(), low, high, "accent", 0.2)
     board.line(zip(data.coverage, data.risk, strict=True), "accent", 2)
     half = int(abs(data.coverage - 0.5).argmin())
     alt = (
         f"Risk against coverage{_by_top_label(data)}: of all answers {float(data.risk[-1]):.1%} are wrong, of the surest "
-        f"{float(data.coverage[half]):.0%} it is {float(data.risk[half]):.1%}."
+        f"{float(data.coverage[half]):.0%} it is {float(data.risk[half]):.1%} ({float(data.risk_low[half]):.1%} to "
+        f"{float(data.risk_high[half]):.1%}). Shaded: 95 % intervals, point by point."
     )
     step = max(1, len(data.coverage) // 20)
     twin = Grid(
         "Risk against coverage",
-        ("coverage", "share wrong"),
+        ("coverage", "share wrong", "95 % interval"),
         tuple(
-            (f"{c:.1%}", f"{r:.2%}")
-            for c, r in zip(data.coverage[::-1][::step].tolist(), data.risk[::-1][::step].tolist(), strict=True)
+            (f"{c:.1%}", f"{r:.2%}", f"{low:.2%} to {high:.2%}")
+            for c, r, low, high in zip(
+                *(
+                    column[::-1][::step].tolist()
+                    for column in (data.coverage, data.risk, data.risk_low, data.risk_high)
+                ),
+                strict=True,
+            )
         ),
         frozenset({0, 1}),
     )

@@ -64,6 +64,14 @@ class Board:
             f"{'' if opacity == 1 else f' fill-opacity={chr(34)}{opacity:g}{chr(34)}'}/>"
         )
 
+    def band(
+        self, across: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str, opacity: float
+    ) -> None:
+        """What lies between two lines over the same places."""
+        corners = [*zip(across, high, strict=True), *reversed(list(zip(across, low, strict=True)))]
+        path = " ".join(f"{n(self.x(a))},{n(self.y(b))}" for a, b in corners)
+        self.parts.append(f'<polygon points="{path}" {self.paint(colour, fill=True)} fill-opacity="{opacity:g}"/>')
+
     def dot(self, across: float, up: float, colour: str, radius: float = 4) -> None:
         """A point of the data."""
         self.parts.append(
