@@ -63,6 +63,7 @@ VALUES = {
     "attestations": "record.json", "auditor_keys": "x", "conducted_by": "issuer", "host": "0.0.0.0", "port": "7", "admin_port": "8",
     "postgres": "postgresql://localhost/x", "redis": "redis://localhost", "workers": "3", "config": "settings.toml",
     "server": "http://127.0.0.1:2", "model_id": "n", "model_version": "2", "preregistration": "R", "certificate": "out.json",
+    "onto_domain": "finance", "strategy": "adaptive", "declare": "settings.toml", "new_baseline": "moved",
     "level": "L3", "seed": "3", "seeds": "2", "draws": "99", "size": "tiny", "processes": "1",
 }  # fmt: skip
 OWN = {

@@ -115,7 +115,8 @@ def render(request: Request, template: str, facts: Mapping[str, Any]) -> str:
     site = {
         "issuer": registry.issuer,
         "path": request.url.path,
-        "query": request.url.query,
+        # Printed below a page, so that the paper leads back to it; nothing of a way in belongs there.
+        "query": "" if request.url.path.startswith("/sign-in") else request.url.query,
         "member": None,
         "token": "",
     }
