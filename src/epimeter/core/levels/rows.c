@@ -437,25 +437,33 @@ static void score_powers(const double *row, int64_t n, uint64_t (*logs)[2], uint
     }
 }
 
-static inline int unusual(double p, int near_ends) {
-    return (p > 0.0 && p < NEAR_NOTHING) || (p != 0.5 && fabs(p - 0.5) < NEAR_HALF)
-           || (near_ends && ((p > 0.0 && p < NEAR_END) || (p < 1.0 && 1.0 - p < NEAR_END)));
+/* Without a branch, so that several rows are asked at a time. */
+static inline int unusual(double p, double near_nothing, double near_one) {
+    return ((p > 0.0) & (p < near_nothing)) | ((p != 0.5) & (fabs(p - 0.5) < NEAR_HALF)) | ((p < 1.0) & (1.0 - p < near_one));
 }
+
+#define ASKED 64 /* rows that are asked together */
 
 /* Hand unusual rows back and blank them (p = 0, y = 0); how many, or -1 where there is no room. */
 static int64_t set_aside(epi_pass *pass, tile *t, int64_t slot) {
-    if (!(t->nearest < NEAR_NOTHING || t->beside < NEAR_HALF || pass->near_ends)) return 0;
+    const double near_nothing = pass->near_ends ? NEAR_END : NEAR_NOTHING, near_one = pass->near_ends ? NEAR_END : 0.0;
+    if (!(t->nearest < near_nothing || t->beside < NEAR_HALF || 1.0 - t->high < near_one)) return 0;
     int64_t found = 0;
-    for (int64_t i = 0; i < t->n; i++) {
-        const double p = confidence(t->row[i]);
-        if (!unusual(p, pass->near_ends)) continue;
-        if (pass->unusual >= pass->unusual_room) return -1;
-        pass->unusual_outcome[pass->unusual] = (uint8_t)outcome(t->row[i]);
-        pass->unusual_prob[pass->unusual] = p;
-        pass->unusual_slot[pass->unusual] = slot;
-        pass->unusual++;
-        t->row[i] = 0.0;
-        found++;
+    for (int64_t first = 0; first < t->n; first += ASKED) {
+        const int64_t last = smaller(first + ASKED, t->n);
+        int some = 0;
+        for (int64_t i = first; i < last; i++) some |= unusual(confidence(t->row[i]), near_nothing, near_one);
+        for (int64_t i = first; some && i < last; i++) {
+            const double p = confidence(t->row[i]);
+            if (!unusual(p, near_nothing, near_one)) continue;
+            if (pass->unusual >= pass->unusual_room) return -1;
+            pass->unusual_outcome[pass->unusual] = (uint8_t)outcome(t->row[i]);
+            pass->unusual_prob[pass->unusual] = p;
+            pass->unusual_slot[pass->unusual] = slot;
+            pass->unusual++;
+            t->row[i] = 0.0;
+            found++;
+        }
     }
     return found;
 }
