@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,8 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 POINTS = 160
 """Points a curve is drawn with; the eye sees no more, and the file stays small."""
+STORED = 80
+"""Points that are kept for later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +87,29 @@ class Curves(Reliability):
     risk_high: Floats
     """Share of rows answered, most confident first, share of these answers that are wrong, and its interval."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a page that is made once the rows are gone; five digits, which no eye tells apart."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
-def curves(view: View, diagram: Bins | None = None) -> Curves:
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Curves:
+        """The curves back."""
+        columns = {name: np.array(v, np.float64) for name, v in stored.items() if isinstance(v, list)}
+        return cls(**{**stored, **columns, "count": columns["count"].astype(np.int64)})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(one) for one in value.tolist()]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.5g}")
+    return value
+
+
+def curves(view: View, diagram: Bins | None = None, points: int = POINTS) -> Curves:
     """The curves of a view; right and wrong are those of its answers. Every row counts by its weight.
 
-    `diagram` says in which bins the reliability diagram is drawn: ten of equal width unless told.
+    `diagram` says in which bins the reliability diagram is drawn: ten of equal width unless told; `points` how many a curve has.
     """
     shown = diagram or Bins(10)
     told = reliability_curve(view, bins=shown.bins, binning=shown.binning, level=LEVEL)
@@ -97,9 +120,9 @@ def curves(view: View, diagram: Bins | None = None) -> Curves:
     right = fine.true.floats()
     grown = np.concatenate([[0.0], np.cumsum(weight * (true - prob))]) / total
     passed = np.concatenate([[0.0], np.cumsum(weight)]) / total
-    place = np.unique(np.rint(np.linspace(0, len(prob), min(POINTS, len(prob)) + 1)).astype(int))
+    place = np.unique(np.rint(np.linspace(0, len(prob), min(points, len(prob)) + 1)).astype(int))
     risk = risk_coverage_curve(view, level=LEVEL)
-    thin = np.unique(np.rint(np.linspace(0, len(risk.share) - 1, min(POINTS, len(risk.share)))).astype(int))
+    thin = np.unique(np.rint(np.linspace(0, len(risk.share) - 1, min(points, len(risk.share)))).astype(int))
     return Curves(
         edges=told.edges,
         count=told.count,

@@ -16,6 +16,7 @@ from epimeter.card_index import catalogue, find
 from epimeter.errors import EpimeterError, MissingExtraError
 from epimeter.metrics import ers_ece
 from epimeter.passport import canonical, passport, pdf
+from epimeter.report.curves import STORED, curves
 from epimeter.report.evaluation import report_on
 from epimeter.service.bodies import Body, encoded, unpacked
 from epimeter.service.collected_rows import Half, parts_of, write_parts
@@ -353,7 +354,7 @@ def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:
     wrong, unsure = wrong_answers(answers, THRESHOLD)
     return Assessed(
         evaluation=encoded(found.to_dict()),
-        report=encoded(report.to_dict()),
+        report=encoded(report.to_dict() | {"curves": curves(answers, points=STORED).to_dict()}),
         certifiable=found.certificate_possible,
         totals=to_bytes(recipe.summarise(answers.read_as(recipe.reading))),
         wrong=wrong,

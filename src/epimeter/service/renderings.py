@@ -10,6 +10,7 @@ from epimeter.documents.html import html
 from epimeter.documents.markdown import markdown
 from epimeter.documents.sections import Document
 from epimeter.documents.terminal import terminal
+from epimeter.report.curves import Curves
 from epimeter.report.figure_rows import curves_of
 from epimeter.report.pages import document, pictures
 from epimeter.report.stored import forecast_report_of, report_of
@@ -39,8 +40,11 @@ def document_of(stored: bytes) -> Document:
         return forecast_report_of(found).document()
     if "schema" not in found:
         return document(report_of(found))
-    report = report_of(found["report"])
-    return whole_document(evaluation_of(found), report, pictures(curves_of(report)))
+    report, drawn = report_of(found["report"]), found["report"].get("curves")
+    # Those of sums, and of evaluations from before curves were kept, have the diagram of their bins alone.
+    return whole_document(
+        evaluation_of(found), report, pictures(curves_of(report) if drawn is None else Curves.from_dict(drawn))
+    )
 
 
 def chosen(accept: str, forms: tuple[str, ...]) -> str:
