@@ -6,7 +6,12 @@ import re
 import ground
 import numpy as np
 
-FIGURES = ("Reliability: said against seen", "Cumulative differences", "Confidence of right and wrong answers", "Risk against coverage")  # fmt: skip
+FIGURES = (
+    "Reliability: said against seen",
+    "Cumulative differences",
+    "Confidence of right and wrong answers",
+    "Risk against coverage",
+)
 
 
 def test_page_and_report_show_every_figure_of_the_command(service, tmp_path):
