@@ -38,7 +38,7 @@ def outcomes(prob):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("prob", CASES)
 def test_compiled_sorting_gives_the_integers_of_sort(prob, threads, monkeypatch):
-    monkeypatch.setattr(sorting, "_threads", lambda: threads)
+    monkeypatch.setattr(sorting, "cores", lambda: threads)
     monkeypatch.setattr(sorting, "A_THREAD", 1)
     true = outcomes(prob)
     plain = np.sort(packed(prob.astype(np.float64), true))
@@ -52,7 +52,7 @@ def test_compiled_sorting_gives_the_integers_of_sort(prob, threads, monkeypatch)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("prob", CASES)
 def test_rows_with_weights_are_sorted_by_confidence_outcome_and_weight(prob, threads, monkeypatch):
-    monkeypatch.setattr(sorting, "_threads", lambda: threads)
+    monkeypatch.setattr(sorting, "cores", lambda: threads)
     monkeypatch.setattr(sorting, "A_THREAD", 1)
     rng, true = np.random.default_rng(3), outcomes(prob)
     for weight in (rng.random(len(prob)), rng.integers(0, 4, len(prob)) * 1.0):

@@ -7,15 +7,14 @@ number of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.core import NULL, accepted, lib, read, write
+from epimeter.core.threads import cores, in_parts
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -77,18 +76,17 @@ def sorted_keys(prob: NDArray[Any], true: NDArray[Any], weight: Floats | None = 
             )
         )
 
-    with _Together(len(parts)) as together:
-        together.run(extremes)
-        low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-        scale = buckets / (high - low) if high > low else 0.0
-        together.run(counted)
-        begin = np.concatenate([[0], np.cumsum(count.sum(axis=0))])
-        # A bucket holds the rows of the first thread, then those of the second, and so on.
-        place = np.ascontiguousarray(begin[:-1] + np.cumsum(count, axis=0) - count)
-        together.run(distributed)
-        share = np.searchsorted(begin, [rows.start for rows in parts] + [n_rows])
-        share[0], share[-1] = 0, buckets
-        together.run(ordered)
+    _run(extremes, len(parts))
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    scale = buckets / (high - low) if high > low else 0.0
+    _run(counted, len(parts))
+    begin = np.concatenate([[0], np.cumsum(count.sum(axis=0))])
+    # A bucket holds the rows of the first thread, then those of the second, and so on.
+    place = np.ascontiguousarray(begin[:-1] + np.cumsum(count, axis=0) - count)
+    _run(distributed, len(parts))
+    share = np.searchsorted(begin, [rows.start for rows in parts] + [n_rows])
+    share[0], share[-1] = 0, buckets
+    _run(ordered, len(parts))
     return keys
 
 
@@ -118,38 +116,18 @@ def unpacked(keys: Integers) -> tuple[Floats, NDArray[np.uint8], Floats | None]:
             return int(lib.epi_unpack_rows(write(some), came, size))
         return int(lib.epi_unpack_weighed(read(some), write(prob[rows]), came, write(weight[rows]), size))
 
-    with _Together(len(parts)) as together:
-        together.run(unpack)
+    _run(unpack, len(parts))
     return prob, outcome, weight
-
-
-def _threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return min(MOST_THREADS, len(os.sched_getaffinity(0)))
-    return min(MOST_THREADS, os.cpu_count() or 1)
 
 
 def _parts(n_rows: int) -> list[slice]:
     """The rows of each thread."""
-    threads = max(1, min(_threads(), n_rows // A_THREAD))
+    threads = max(1, min(MOST_THREADS, cores(), n_rows // A_THREAD))
     cuts = [n_rows * part // threads for part in range(threads + 1)]
     return [slice(*pair) for pair in zip(cuts, cuts[1:], strict=False)]
 
 
-class _Together:
-    """One call of a loop for each part, side by side; a single part needs no thread."""
-
-    def __init__(self, parts: int) -> None:
-        self.parts = range(parts)
-        self.pool = ThreadPoolExecutor(parts) if parts > 1 else None
-
-    def __enter__(self) -> _Together:
-        return self
-
-    def __exit__(self, *fault: Any) -> None:
-        if self.pool is not None:
-            self.pool.shutdown()
-
-    def run(self, work: Callable[[int], int]) -> None:
-        for answer in map(work, self.parts) if self.pool is None else self.pool.map(work, self.parts):
-            accepted(answer)
+def _run(work: Callable[[int], int], parts: int) -> None:
+    """One call of a loop for each part, side by side."""
+    for answer in in_parts(work, parts):
+        accepted(answer)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card_index import metric
 from epimeter.core import accepted, lib, read, write
+from epimeter.core.threads import beside
 from epimeter.metrics.curve.cox import FIT_ON_TEST, Norm, mean_distance, mean_outcome
 from epimeter.metrics.curve.levels import NORM_SYMBOLS, TOP_LABEL, are_whole, filled
 from epimeter.metrics.point.brier import square_errors
@@ -140,8 +141,12 @@ def _of_counts(rows: OrderedRows) -> tuple[float, float, float]:
 
     The squared errors of a mean t / n, n rows of which t came true, add up to t (n - t) / n.
     """
-    pooled, n_rows = blocks(rows if rows.distinct else rows.levels), rows.n_rows
-    sums: Sums = SumsOf(square_errors).summarise(rows.given)  # type: ignore[assignment]
+    n_rows, levels = rows.n_rows, rows if rows.distinct else rows.levels
+    pooled, sums = beside(
+        lambda: blocks(levels),
+        lambda: cast(Sums, SumsOf(square_errors).summarise(rows.given)),
+        n_rows,
+    )
     came = float(pooled.true.sum())
     within = pooled.true * (pooled.weight - pooled.true) / pooled.weight
     # The scores of both columns of an event, hence the half.
