@@ -204,7 +204,7 @@ def test_evaluate_takes_patterns_folders_and_several_files(days, capsys):
 def test_evaluate_by_slice(days, capsys):
     code, out, _ = run(capsys, "evaluate", days / "day*.parquet", "--by", "model", "--metric", "ece,nll")
     table = out[out.index("slice  ") :]
-    assert code == 0 and [line.split()[0] for line in table.splitlines()] == ["slice", "a", "b"]
+    assert code == 0 and [line.split()[0] for line in table.splitlines()] == ["slice", "all", "a", "b"]
     assert "2 slices by model" in out.splitlines()[0]
     found = json.loads(run(capsys, "evaluate", days / "day*.parquet", "--by", "model", "--json")[1])
     assert sum(report["n_rows"] for report in found.values()) == 4_536
