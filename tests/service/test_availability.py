@@ -15,7 +15,7 @@ from pyarrow import parquet
 from servers import running
 
 from epimeter.card_index import catalogue
-from epimeter.service.children import Children
+from epimeter.service.children import BEHIND, Children
 from epimeter.service.columns import Columns
 from epimeter.service.errands import MeasuredRows, MeasureRows
 from epimeter.service.problems import Problem
@@ -89,6 +89,37 @@ def test_a_child_is_ended_by_the_clock_and_the_next_errand_has_another(tmp_path)
         children.close()
     with pytest.raises(Problem, match="stopping"):
         children.do(quick, MeasuredRows, [rows], seconds=60)
+
+
+def test_a_long_errand_gives_way_to_short_ones_and_its_child_ends_with_it(tmp_path):
+    children, usual = Children(str(tmp_path), 2 << 30), psutil.Process().nice()
+    try:
+        columns = Columns(confidence=np.linspace(0, 1, 200_000), correct=np.ones(200_000, np.uint8))
+        with contextlib.closing(packed(columns, str(tmp_path))) as kept:
+            rows = kept.whole()
+        children.wait()
+        nursery, seen = psutil.Process(children._process.pid), []
+
+        def look():
+            while not any(nice == BEHIND for nice in seen):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    seen.extend(one.nice() for one in nursery.children())
+                time.sleep(0.02)
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        slow = MeasureRows(facts=Facts(model_id="m", domain="general", metrics=("kccsd",)), at=0)
+        with pytest.raises(Problem, match="was ended"):
+            children.do(slow, MeasuredRows, [rows], seconds=20)
+        watcher.join(1)
+        assert seen[0] == usual and seen[-1] == BEHIND
+        children.wait()
+        ended = time.monotonic() + 10
+        while any(one.nice() == BEHIND for one in nursery.children()) and time.monotonic() < ended:
+            time.sleep(0.05)  # the kernel takes a moment to clear away what was ended
+        assert {one.nice() for one in nursery.children()} == {usual}
+    finally:
+        children.close()
 
 
 def test_a_tenant_whose_jobs_fill_the_queue_leaves_a_worker_and_a_slot_to_others(tmp_path):

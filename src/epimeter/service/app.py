@@ -99,7 +99,7 @@ def create_app(
     app.state.readiness = Readiness(app.state)
     app.state.children = children
     cores = max(2, os.cpu_count() or 2)
-    app.state.measuring, app.state.issuing = Slots(cores + 1), Slots(cores + 1)
+    app.state.brief, app.state.measuring, app.state.issuing = (Slots(cores + 1) for _ in range(3))
     app.state.waiting = anyio.CapacityLimiter(math.inf)  # of threads that wait for a child; slots bound their number
     app.state.gate = Door(
         store,

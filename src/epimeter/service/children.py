@@ -36,6 +36,10 @@ MOST = 1 << 28
 """Bytes of the longest message."""
 USES = 200
 """Errands after which a child makes room for a fresh one: what a library leaks is given back."""
+SOON = 0.25
+"""Seconds after which an errand gives way to shorter ones, and to the server that answers everybody."""
+BEHIND = 10
+"""Niceness of an errand that gives way."""
 HIDDEN = "EPIMETER_"
 """Variables of the environment with this beginning hold secrets and settings; children get none of them."""
 
@@ -149,7 +153,7 @@ class Children:
 
     def _give_back(self, child: _Child) -> None:
         with self._lock:
-            if not self._closed and len(self._idle) < self._keep and child.uses < USES:
+            if not self._closed and len(self._idle) < self._keep and child.uses < USES and not child.behind:
                 self._idle.append(child)
                 return
         child.end()
@@ -169,7 +173,7 @@ class _Child:
     START = 60.0
 
     def __init__(self, line: socket.socket) -> None:
-        self._line, self.uses = line, 0
+        self._line, self.uses, self.behind = line, 0, False
         self._pid: int | None = None
 
     def call(self, errand: bytes, files: tuple[int, int], seconds: float) -> bytes:
@@ -181,8 +185,21 @@ class _Child:
         self._line.settimeout(seconds)
         socket.send_fds(self._line, [struct.pack(">Q", len(errand))], list(files))
         self._line.sendall(errand)
+        self._line.settimeout(min(SOON, seconds))
+        try:
+            self._line.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            self._give_way()
         self._line.settimeout(max(0.001, end - time.monotonic()))
         return _received(self._line)
+
+    def _give_way(self) -> None:
+        """Put a long errand behind short ones; nothing puts it before them again, so that it ends with this errand."""
+        self.behind = True
+        with contextlib.suppress(OSError):  # it may have ended
+            # Linux keeps the niceness of each thread.
+            for thread in os.listdir(f"/proc/{self._pid}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(thread), BEHIND)
 
     def end(self) -> None:
         """End the process at once, whatever it does."""

@@ -15,14 +15,12 @@ from epimeter.service.access import Caller
 from epimeter.service.bodies import Body
 from epimeter.service.collected_rows import Half, parts_of, read_parts
 from epimeter.service.errands import Came, CollectRows, Limits
-from epimeter.service.predictions import JSON, NDJSON
+from epimeter.service.predictions import JSON, is_light
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import Collected
 from epimeter.store import Store, collecting, journal
 from epimeter.store.moments import now
 
-LIGHT = 256 * 1024
-"""Bytes of JSON that are read here; whatever is larger, packed or binary is read in a child."""
 MOST_SYSTEMS = 10_000
 """Systems of one organisation."""
 
@@ -30,7 +28,7 @@ MOST_SYSTEMS = 10_000
 def taken(state: Any, caller: Caller, system: str, half: Half, body: Body, kind: str, encoding: str) -> Collected:
     """Take the rows of a body as it came."""
     settings = state.settings
-    if kind in (JSON, NDJSON) and encoding == "identity" and body.size <= LIGHT:
+    if is_light(body, kind, encoding):
         return _written(state.store, caller, system, half, parts_of(body, kind, half, settings))
     errand = CollectRows(
         half=half,

@@ -19,8 +19,15 @@ from epimeter.service.settings import Settings
 from epimeter.service.sums import SUMMARY
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
+LIGHT = 256 * 1024
+"""Bytes of plain text up to which rows are read without a child; whatever is larger, packed or binary is read in one."""
 ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
 MEDIA_TYPES = (JSON, NDJSON, ARROW, PARQUET, SUMMARY)
+
+
+def is_light(body: Body, kind: str, encoding: str) -> bool:
+    """Whether a body is read without a child: plain text, and not much of it."""
+    return kind in (JSON, NDJSON) and encoding == "identity" and body.size <= LIGHT
 
 
 def read(body: Body, kind: str, settings: Settings) -> Columns | ForecastRows:

@@ -21,7 +21,7 @@ from epimeter.service.bodies import encoding_of, media_type, read_as, receive, s
 from epimeter.service.collected import taken
 from epimeter.service.collected_rows import MEDIA_TYPES, Half
 from epimeter.service.documents import BINARY, content_of, documented
-from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET
+from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET, is_light
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
 from epimeter.service.schemas import (
@@ -65,7 +65,8 @@ async def _take(request: Request, caller: Known, system: str, half: Half) -> Res
     limit = settings.max_json if kind == JSON else settings.max_unpacked
     body = await receive(request, settings, min(limit, settings.max_body))
     try:
-        async with state.measuring.of(caller.organization):
+        slots = state.brief if is_light(body, kind, packing) else state.measuring
+        async with slots.of(caller.organization):
             with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
                 made = await to_thread.run_sync(
                     taken, state, caller, system, half, body, kind, packing, limiter=state.waiting

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated, Any
 
 import anyio
@@ -22,7 +22,7 @@ from epimeter.service.errands import BodyRows, Limits, ReadBody, read_body
 from epimeter.service.evaluated import line, shown
 from epimeter.service.paging import Cursor, Limit, cut, links, place
 from epimeter.service.passports import passport_of
-from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET
+from epimeter.service.predictions import ARROW, JSON, MEDIA_TYPES, NDJSON, PARQUET, is_light
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import FORMS, chosen, rendered
 from epimeter.service.schemas import (
@@ -32,13 +32,16 @@ from epimeter.service.schemas import (
     Facts,
     Prediction,
 )
+from epimeter.service.slots import Slots
 from epimeter.service.sums import SUMMARY
 from epimeter.store import evaluations, jobs
 from epimeter.store.moments import month_of, now
 
 area = APIRouter(tags=["evaluations"])
-LIGHT = 256 * 1024
-"""Bytes of plain text up to which rows are read and measured without a child."""
+
+
+class _Longer(Exception):
+    """A light body asks for more than is done without a child."""
 
 
 @area.post(
@@ -123,18 +126,24 @@ async def evaluate(
     plain_json = kind == JSON and packing == "identity"
     body = await receive(request, state.settings, state.settings.max_json if plain_json else state.settings.max_body)
 
-    def work() -> Response:
+    def work(light: bool) -> Response:
         return once(
-            request, state.store, caller, body.fingerprint, lambda: prepared(request, caller, body, kind, facts)
+            request, state.store, caller, body.fingerprint, lambda: prepared(request, caller, body, kind, facts, light)
         )
 
-    try:
-        async with state.measuring.of(caller.organization):
+    async def done(slots: Slots, light: bool) -> Response:
+        async with slots.of(caller.organization):
             with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
-                made = await to_thread.run_sync(work, limiter=state.waiting)
+                return await to_thread.run_sync(work, light, limiter=state.waiting)
+
+    try:
+        if is_light(body, kind, packing):
+            # What takes milliseconds has slots of its own: it does not wait until somebody's long work is over.
+            with suppress(_Longer):
+                return await done(state.brief, light=True)
+        return await done(state.measuring, light=False)
     finally:
         body.close()
-    return made
 
 
 def _declared(text: str) -> Any:
@@ -167,7 +176,7 @@ def _refuse_used_up(request: Request, caller: Known) -> None:
         raise acceptance.quota_used_up(caller.quota, month)
 
 
-def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None) -> Work:
+def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None, light: bool) -> Work:
     """Read and, if the rows are few, measure; then the commit."""
     state = request.app.state
     settings = state.settings
@@ -183,7 +192,7 @@ def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fact
             at=at,
             limits=Limits.of(settings),
         )
-        found = _done(state, errand, body, kept)
+        found = _done(state, errand, body, kept, light)
     except BaseException:
         kept.close()
         raise
@@ -203,13 +212,13 @@ def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Fact
     return accepted
 
 
-def _done(state: Any, errand: ReadBody, body: Body, kept: Body) -> BodyRows:
+def _done(state: Any, errand: ReadBody, body: Body, kept: Body, light: bool) -> BodyRows:
     """What a body has, read here where little can go wrong and in a child else."""
-    light = errand.kind in (JSON, NDJSON) and errand.encoding == "identity" and body.size <= LIGHT
     if light:
         found = read_body(errand, body.file, kept.file, light=True)
-        if found is not None:
-            return found
+        if found is None:
+            raise _Longer
+        return found
     rows: BodyRows = state.children.do(
         errand, BodyRows, body.chunks(), seconds=state.settings.request_time, kept=kept.file
     )
