@@ -106,7 +106,7 @@ REFUSED = {
     "nan": (
         TRUE,
         np.where(np.arange(200) == 17, np.nan, PROB),
-        r"y_prob must be finite; 1 of 200 .*y_prob\[17\] = nan",
+        r"y_prob must be finite; 1 of 200 .*y_prob\[17\] = NaN",
     ),
     "inf": (TRUE, np.where(np.arange(200) == 3, np.inf, PROB), r"finite.*y_prob\[3\] = inf"),
     "1.5": (TRUE, np.where(np.arange(200) == 9, 1.5, PROB), r"\[0, 1\].*y_prob\[9\] = 1.5"),

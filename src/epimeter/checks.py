@@ -76,6 +76,8 @@ def numbers(values: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "fiub":
         shown = repr(array.ravel()[0].item() if array.dtype.kind in "SU" else array.ravel()[0]) if array.size else ""
         remedy = ". Percent? Divide the numbers by 100" if "%" in shown else ""
+        if array.dtype.kind == "c":
+            remedy = ". Complex data not supported: take their real part or their modulus"
         raise InputError(f"{name} must be numbers; got {_kind(array)} such as {shown}{remedy}", field=name)
     if array.dtype in (np.float64, np.float32):
         return array
@@ -155,6 +157,8 @@ def check_probabilities(prob: NDArray[Any], name: str) -> None:
         if logits
         else ""
     )
+    if prob.min() < 0:
+        remedy = f"Negative values in data. {remedy}".rstrip()
     refuse(outside, prob, name, "must lie in [0, 1]", remedy)
 
 
@@ -212,7 +216,8 @@ def refuse(
     count, at = int(bad.sum()), ", ".join(map(str, place))
     verb = "does" if count == 1 else "do"
     first = f"{shown} {at} is" if shown else f"{name}[{at}] ="
-    value = str(values[place]).removesuffix(".0")  # the shortest text of the number, as it was most likely written
+    # The shortest text of the number, as it was most likely written; what is none under the name that it has everywhere else.
+    value = str(values[place]).removesuffix(".0").replace("nan", "NaN")
     raise InputError(
         f"{name} {rule}; {count} of {bad.size} {verb} not, the first: {first} {value}"
         + (f". {remedy}" if remedy else ""),

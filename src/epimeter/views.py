@@ -276,7 +276,10 @@ def _view(
     if len(prob) == 0:
         raise InputError("y_true and y_prob must have at least one row; got none")
     if prob.ndim == 2 and not prob.shape[1]:
-        raise InputError("y_prob must have one column a class; got a matrix without columns", field="y_prob")
+        raise InputError(
+            f"y_prob must have one column a class; got 0 feature(s) (shape={prob.shape}) while a minimum of 2 is required.",
+            field="y_prob",
+        )
     tolerance = row_sum_tolerance(y_prob, prob.shape[1]) if prob.ndim == 2 else 0.0
     tops = top_labels(prob, tolerance) if probabilities and prob.ndim == 2 else None
     outcome = outcomes(true) if prob.ndim == 1 else None

@@ -88,8 +88,8 @@ def apply(map: str, file: str, output: str, edited: bool, choice: Choice, format
     rows, same = applied(load(map, edited=edited), file, choice, format)
     if same:
         click.echo(
-            f"epimeter: WARNING: the map was fitted on the rows of {file} themselves; whatever is measured on the result is too "
-            "good. Apply it to other rows",
+            f"epimeter: WARNING: the map was fitted on the rows of {'standard input' if file == '-' else file} themselves; "
+            "whatever is measured on the result is too good. Apply it to other rows",
             err=True,
         )
     write_rows(rows, output)

@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from epimeter.checks import as_array, refuse_different_indexes
 from epimeter.errors import InputError
-from epimeter.kinds import kind_of
+from epimeter.kinds import WORDING
 from epimeter.readers.digest import SCHEME, dataset_digest
 from epimeter.recalibration.document import MapDocument, load, maps_of
 from epimeter.recalibration.selection import FOLDS, ChosenMap, choose, cross_validated, folds_of
@@ -41,6 +42,8 @@ class Recalibrator:
     ----------
     document_
         The fitted map with its numbers, what it was fitted on, and its digest.
+    n_features_in_
+        How many columns it was fitted on: 1 for a vector, and for a matrix of one column, which comes back as one.
     selection_
         How ``auto`` chose; None where the map was named.
 
@@ -66,7 +69,7 @@ class Recalibrator:
         Parameters
         ----------
         X
-            Probabilities: one number a row, or one column a class.
+            Probabilities: one number a row (as a vector or as a matrix of one column), or one column a class.
         y
             What came true: 0 or 1 beside a vector (right or wrong, for answers), class numbers beside a matrix.
         sample_weight
@@ -74,7 +77,13 @@ class Recalibrator:
         groups
             One label a row, for ``auto``: rows of one label share a fold.
         """
-        return self.fit_view(view(y, X, kind=self.kind, sample_weight=sample_weight), groups=groups)
+        if y is None:
+            raise InputError(
+                "Recalibrator requires y to be passed, but the target y is None; give what came true", field="y"
+            )
+        refuse_different_indexes(y_true=y, y_prob=X, sample_weight=sample_weight)
+        rows = view(y, _flat(X)[0], kind=self.kind, sample_weight=sample_weight)
+        return self.fit_view(rows, groups=groups)
 
     def fit_view(
         self,
@@ -116,9 +125,18 @@ class Recalibrator:
         X
             Probabilities as in `fit`.
         """
-        document = self._fitted
-        ignored = np.zeros(len(X), np.int64) if hasattr(X, "__len__") else X
-        return mapped(document, view(ignored, X).prob)
+        document, (flat, one_column) = self._fitted, _flat(X)
+        prob = view(np.zeros(len(flat), np.int64), flat).prob
+        came, wanted = prob.shape[1] if prob.ndim == 2 else 1, columns_of(document)
+        if came != wanted:
+            remedy = ". Reshape your data: one row is X.reshape(1, -1)" if np.ndim(prob) == 1 and not one_column else ""
+            raise InputError(
+                f"X has {came} features, but Recalibrator is expecting {wanted} features as input: it was fitted on "
+                f"{WORDING[document.kind].what}{remedy}",
+                field="X",
+            )
+        after = mapped(document, prob)
+        return after[:, None] if one_column else after
 
     transform = predict
 
@@ -153,6 +171,13 @@ class Recalibrator:
         return made
 
     @property
+    def n_features_in_(self) -> int:
+        """How many columns the map was fitted on."""
+        if not hasattr(self, "document_"):
+            raise AttributeError("n_features_in_ is known once the map is fitted")  # so that `hasattr` answers
+        return columns_of(self._fitted)
+
+    @property
     def digest(self) -> str:
         """What names the fitted map in reports and certificates."""
         return self._fitted.digest
@@ -182,14 +207,15 @@ class Recalibrator:
         return hasattr(self, "document_")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
+        # No regressor, whose targets may be any number, and no classifier, whose answers are classes. A vector is taken too,
+        # but `one_d_array` would tell scikit-learn that a matrix is not.
         return Tags(
-            estimator_type="regressor",
+            estimator_type=None,
             target_tags=TargetTags(required=True, one_d_labels=True),
             transformer_tags=TransformerTags(),
-            regressor_tags=RegressorTags(),
-            input_tags=InputTags(one_d_array=True, two_d_array=True, positive_only=True),
+            input_tags=InputTags(two_d_array=True, positive_only=True),
         )
 
     def __repr__(self) -> str:
@@ -198,18 +224,24 @@ class Recalibrator:
         return f"Recalibrator({', '.join(said)})"
 
 
+def columns_of(document: MapDocument) -> int:
+    """How many columns a map takes: one a class, or one number a row."""
+    return document.n_classes if document.kind == "classes" else 1
+
+
 def mapped(document: MapDocument, prob: NDArray[Any]) -> NDArray[np.float64]:
-    """Validated probabilities mapped; refused where they are of another shape than the map was fitted on."""
-    shape = 1 if prob.ndim == 1 else prob.shape[1]
-    wanted = document.n_classes if document.kind == "classes" else 1
-    if shape != wanted:
-        what = {True: "one number a row", False: f"{wanted} columns"}[wanted == 1]
-        came = "one number a row" if shape == 1 else f"{shape} columns"
-        raise InputError(
-            f"this map is for {kind_of(document.kind)} with {what}; got {came}. Fit a map on predictions of that form",
-            field="y_prob",
-        )
+    """Validated probabilities mapped, which have as many columns as the map takes."""
     return np.asarray(document.map(np.asarray(prob, np.float64)), np.float64)
+
+
+def _flat(X: Any) -> tuple[Any, bool]:
+    """Probabilities as a view takes them, and whether they were a matrix of one column, as scikit-learn hands one feature on."""
+    if hasattr(X, "tocsr"):
+        raise InputError("probabilities must be dense; got a sparse matrix. Pass X.toarray()", field="X")
+    if not (hasattr(X, "shape") and hasattr(X, "__len__")):
+        X = as_array(X, "y_prob")
+    one_column = len(X.shape) == 2 and X.shape[1] == 1
+    return (as_array(X, "y_prob")[:, 0] if one_column else X), one_column
 
 
 def _not_fitted() -> Exception:

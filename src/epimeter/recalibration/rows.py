@@ -15,8 +15,9 @@ from epimeter.readers import Choice, read, verbatim
 from epimeter.readers.block import Block
 from epimeter.readers.cells import matrix, numbers
 from epimeter.readers.digest import SCHEME, dataset_digest
+from epimeter.readers.files import held
 from epimeter.recalibration.document import MapDocument
-from epimeter.recalibration.estimator import mapped
+from epimeter.recalibration.estimator import columns_of, mapped
 
 MARK = "recalibrated_by"
 """The column that says which map was applied; a report of such rows repeats it."""
@@ -33,6 +34,7 @@ def applied(document: MapDocument, source: Any, choice: Choice, format: str | No
             f"this map is for {document.kind}, the rows are said to be {choice.kind}; fit one on such rows",
             field="kind",
         )
+    source = held(source)  # what it holds is looked at again: of which kind it is, and whether the map was fitted on it
     parts: list[Any] = []
     same = False
     for block, has_outcome in verbatim(source, columns=choice, format=format):
@@ -52,7 +54,7 @@ def applied(document: MapDocument, source: Any, choice: Choice, format: str | No
 
 def _refuse_other_kind(document: MapDocument, source: Any, choice: Choice, format: str | None) -> None:
     """Refuse rows that are of another kind unless told otherwise: a probability of an event is no confidence in an answer."""
-    if choice.kind is not None or source == "-":
+    if choice.kind is not None:
         return
     try:
         found = next(verbatim(source, columns=choice, format=format))[0]
@@ -68,8 +70,6 @@ def _refuse_other_kind(document: MapDocument, source: Any, choice: Choice, forma
 
 def fitted_on(document: MapDocument, source: Any, choice: Choice, format: str | None) -> bool:
     """Whether a map was fitted on exactly these rows."""
-    if source == "-":
-        return False
     table = read(source, columns=choice, format=format)
     digest = dataset_digest({"confidence": table.y_prob, "label": table.y_true})
     return bool(document.fitted_on.get("digest") == f"{SCHEME}:sha-256:{digest}")
@@ -90,6 +90,12 @@ def _mapped(document: MapDocument, block: Block) -> dict[str, Any]:
     except InputError as refusal:
         where = "" if refusal.row is None else f" ({block.source}, {block.numbering} {int(block.rows[refusal.row])})"
         raise InputError(f"{refusal}{where}", field=names[0], row=refusal.row, count=refusal.count) from None
+    if (1 if prob.ndim == 1 else prob.shape[1]) != (wanted := columns_of(document)):
+        raise InputError(
+            f"this map is of kind {document.kind} and takes {'one column' if wanted == 1 else f'{wanted} columns'}; {block.source} "
+            f"has {1 if prob.ndim == 1 else prob.shape[1]}. Fit a map on predictions of that form",
+            field="classes",
+        )
     after = mapped(document, prob)
     if after.ndim == 1 or len(names) > 1:
         said = dict(zip(names, [after] if after.ndim == 1 else after.T, strict=True))

@@ -50,7 +50,9 @@ def folds_of(n_rows: int, groups: Any, folds: int, seed: int) -> NDArray[np.intp
     number = int(unit.max()) + 1
     if number < folds:
         what = "rows" if groups is None else "groups"
-        raise InputError(f"{folds} folds need at least {folds} {what}; got {number}", field="folds")
+        raise InputError(
+            f"{folds} folds need at least {folds} {what}; got {number} (n_samples={n_rows})", field="folds"
+        )
     draw = np.random.Generator(np.random.PCG64(seed)).random(number)
     place = np.empty(number, np.intp)
     place[np.argsort(draw, kind="stable")] = np.arange(number) % folds
