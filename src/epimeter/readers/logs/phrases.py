@@ -31,8 +31,13 @@ STEMS = {
 """Letters that a word for confidence has, and how they may go on: looked for one by one, which is much faster than a pattern of
 all. Every beginning costs a pass over the text."""
 CHANCE_OF = re.compile(r"p(?:r(?:ob)?)?\s*\(")
-PLAINLY = re.compile(r"(?:\A|\n)[ \t]*confidence[ \t]*:[ \t]*(?P<number>100|\d{1,2})[ \t]*%[ \t]*\.?\s*\Z")
-"""A last line that says it in so many words, as most do."""
+LONGEST_LINE = 60
+PLAINLY = re.compile(
+    r"(?:\A|\n)[ \t]*confidence[ \t]*:[ \t]*(?:(?P<percent>100|[1-9]?[0-9])[ \t]*%|(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,8})?%?))"
+    r"[ \t]*\.?\s*\Z",
+    re.I,
+)
+"""A last line that says it in so many words, as most do, within its last characters."""
 LABEL = re.compile(
     rf"(?P<lead>(?:answer|guess|option|response)\s+(?:and|&|\+)\s+)?"
     rf"(?P<word>(?:{NOUN})|(?P<chance>\b(?:{CHANCE}))|\bp(?:r(?:ob)?)?\s*\((?:(?:my\s+|the\s+)?answer\s+is\s+)?(?:correct|true|right|i\s*know|yes)\)|\b(?P<adjective>{ADJECTIVE})\b)",

@@ -25,10 +25,11 @@ from epimeter.readers.logs.number_first import adjective, number_first
 from epimeter.readers.logs.phrases import (
     CHANCE_OF,
     LABEL,
+    LONGEST_LINE,
     PLAINLY,
     STEMS,
 )
-from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated
+from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity
 
 
 def stated(
@@ -56,19 +57,19 @@ def stated(
     >>> stated("Confidence: 7").status
     'ambiguous'
     """
+    if "<" not in text and (said := _last_line(text, scale)) is not None:
+        return said
     if not text.isascii():
         if not speaks_of_confidence(text):
             return NONE
         text = plain(text)
     else:
         low = text.lower()
-        first = _first_stem(low)
-        if first < 0:
+        if next(_stems(low), None) is None:
             return NONE
         text = plain(text, low)
-        plainly = PLAINLY.search(text, max(0, len(text) - 60))
-        if plainly is not None and (first if text is low else _first_stem(text)) >= plainly.start():
-            return PERCENTS[int(plainly["number"])]  # nothing else in the text could be meant
+    if (said := _last_line(text, scale)) is not None:
+        return said
     if "|" in text:
         text = unfolded(text)
     mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
@@ -88,24 +89,16 @@ def stated(
 
 def speaks_of_confidence(text: str) -> bool:
     """Whether a text has a word for confidence at all: a quick look before the grammar."""
-    return _first_stem(text.lower()) >= 0 if text.isascii() else LABEL.search(text) is not None
+    return next(_stems(text.lower()), None) is not None if text.isascii() else LABEL.search(text) is not None
 
 
-def _first_stem(text: str) -> int:
-    """Where the first letters stand that a word for confidence has, in lower-case ASCII text; -1 without one."""
-    first = -1
-    for stem, ends in STEMS.items():
-        limit = len(text) if first < 0 else first + len(stem) - 1
-        place = text.find(stem, 0, limit)
-        while ends and place >= 0 and not text.startswith(ends, place):
-            place = text.find(stem, place + 1, limit)
-        if place >= 0:
-            first = place
-    if "(" in text:
-        chance = CHANCE_OF.search(text)
-        if chance is not None and (first < 0 or chance.start() < first):
-            first = chance.start()
-    return first
+def _last_line(text: str, scale: float | None) -> Stated | None:
+    """What the last line says where it is a plain statement and nothing else: no earlier statement is meant instead."""
+    plainly = PLAINLY.search(text, max(0, len(text) - LONGEST_LINE))
+    if plainly is None:
+        return None
+    percent = plainly["percent"]
+    return PERCENTS[int(percent)] if percent else quantity(plainly["number"], 0, scale, False, None)
 
 
 def _stems(text: str) -> Iterator[int]:
