@@ -15,7 +15,9 @@ from epimeter.readers.logs.phrases import (
     CHANGE_TO,
     CHANGED,
     DIRECT,
+    DOWNWARD,
     EARLIER,
+    ELSEWHERE,
     FILLER,
     FIRST_PERSON,
     IN_WORDS,
@@ -25,6 +27,7 @@ from epimeter.readers.logs.phrases import (
     MYSELF,
     NUMBER,
     OF_A_STUDY,
+    OF_BEING_WRONG,
     OF_MY_ANSWER,
     OF_STATISTICS,
     OPTION,
@@ -38,8 +41,9 @@ from epimeter.readers.logs.phrases import (
     SEPARATOR,
     STATISTICS,
     STRONG,
+    THE_ANSWER,
 )
-from epimeter.readers.logs.quantity import quantity, scale_of
+from epimeter.readers.logs.quantity import AMBIGUOUS, quantity, scale_of
 
 NOT_IT = re.compile(r"\bnot\s+[^().;:,\n]{1,40}[(\[]\s*$")
 """«…, not 500 mg (confidence: 5%)»: the confidence in what was not answered."""
@@ -108,6 +112,8 @@ def labelled(text: str, label: re.Match[str], scale: float | None, words: Mappin
         and not (strong is not None and OF_MY_ANSWER.match(after_number(text, strong.end())))
     ):
         return None
+    if OF_BEING_WRONG.search(qualifier) or DOWNWARD.search(qualifier):
+        return Mention(label.start(), AMBIGUOUS)
     own = scale_of(qualifier)
     if own is not None:
         high = own
@@ -146,6 +152,13 @@ def labelled(text: str, label: re.Match[str], scale: float | None, words: Mappin
         return None
     if not MYSELF.search(before) and (OF_A_STUDY.match(ahead) or OF_STATISTICS.search(before)):
         return None
+    separated = strong is not None and bool(STRONG.search(strong[0]))
+    if not MYSELF.search(before) and not separated:
+        behind = after_number(text, place)
+        if OF_STATISTICS.search(behind.partition(". ")[0]):
+            return None
+        if ELSEWHERE.search(before) and not THE_ANSWER.match(behind):
+            return Mention(label.start(), AMBIGUOUS, weak=True)
     if label["chance"] and not RIGHT.search(qualifier) and re.match(r"\W*\d+\s*/\s*(?!100?\b)\d", ahead):
         return None  # «probability = 3/8» is the answer
     reading = quantity(text, place, high, percent, words)

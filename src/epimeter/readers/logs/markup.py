@@ -57,7 +57,7 @@ def plain(text: str, low: str | None = None) -> str:
 
 
 def unfolded(text: str) -> str:
-    """The text with tables that have a column of confidences as lines that say them, each with the option of its row."""
+    """The text with tables that have a column of confidences as lines that say them, each with what its row is about."""
     lines, made = text.split("\n"), list[str]()
     place = 0
     while place < len(lines):
@@ -72,8 +72,8 @@ def unfolded(text: str) -> str:
             cells = _cells(lines[place])
             place += 1
             if len(cells) > column:
-                about = f" in {cells[0]}" if column and re.fullmatch(r"[a-j]", cells[0]) else ""
-                made.append(f"{heads[column]}{about}: {cells[column]}")
+                about = f"{cells[0]}: " if column and cells[0] else ""
+                made.append(f"{about}{heads[column]}: {cells[column]}")
     return "\n".join(made)
 
 

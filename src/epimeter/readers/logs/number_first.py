@@ -19,6 +19,7 @@ from epimeter.readers.logs.phrases import (
     MYSELF,
     NUMBER,
     OF_A_STUDY,
+    OF_BEING_WRONG,
     OF_STATISTICS,
     OPTION_AFTER,
     OTHER,
@@ -137,6 +138,8 @@ def _value_before(text: str, label: re.Match[str]) -> Mention | None:
         return None
     if not label["adjective"] and not MYSELF.search(before) and ELSEWHERE.search(before) and not THE_ANSWER.match(rest):
         return Mention(label.start(), AMBIGUOUS, weak=True)
+    if OF_BEING_WRONG.search(re.split(r"[.;,\n]", rest)[0]):
+        return Mention(label.start(), AMBIGUOUS)
     weak = bool(EARLIER.search(before))
     option = OPTION_AFTER.match(rest) or option_listed(text, place)
     name = option["option"] if option else None

@@ -33,7 +33,8 @@ all. Every beginning costs a pass over the text."""
 CHANCE_OF = re.compile(r"p(?:r(?:ob)?)?\s*\(")
 LONGEST_LINE = 60
 PLAINLY = re.compile(
-    r"(?:\A|\n)[ \t]*confidence[ \t]*:[ \t]*(?:(?P<percent>100|[1-9]?[0-9])[ \t]*%|(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,8})?%?))"
+    r"(?:\A|\n)[ \t]*c(?P<word>onfidence)[ \t]*:[ \t]*"
+    r"(?:(?P<percent>100|[1-9]?[0-9])[ \t]*%|(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,8})?%?))"
     r"[ \t]*\.?\s*\Z",
     re.I,
 )
@@ -54,7 +55,7 @@ OTHER = re.compile(
 )
 """What follows a word for confidence when it means something else."""
 BEFORE = re.compile(
-    r"(?:interval\w*\s+d[ei]|sampling|ocr|asr|stt|recognition|detection|transcription|classification|tracking|consumer|business|investor|public|voters?|market|customer|self|statistical|over|under|no|without|breach\s+of|vote\s+of|"
+    r"(?:interval\w*\s+d[ei]|sampling|ocr|asr|stt|recognition|detection|transcription|classification|tracking|consumer|business|investor|public|voters?|market|customer|self|statistical|over|under|no|lack\s+of|without|breach\s+of|vote\s+of|"
     r"gain(?:s|ed|ing)?|build(?:s|ing)?|inspires?|lacks?|lose|lost|loses|model'?s|authors?'?|users?'?|his|her|their|its|"
     r"patient'?s|doctor'?s|your|people'?s|minimum|maximum|min|max|avg|average|mean|median|required|target|desired|nominal|\w+(?<!answer)(?<!response)'s)[\s_-]*$",
     re.I,
@@ -169,6 +170,25 @@ RETRACTED = re.compile(
     re.I,
 )
 """What takes a number back and says another."""
+WITHDRAWN = re.compile(
+    r"[^\n]{1,60}?[.!;,(…-]\s*(?:(?:but|actually|h+m+|wait|no|ok(?:ay)?|on\s+(?:an?\s+)?(?:second\s+thought|reflection))\b[\s,.…-]*)*"
+    r"(?:i\s+(?:withdraw|retract|take\s+(?:that|it|this)\s+back)|scratch\s+(?:that|this|it)|never\s*mind|"
+    r"(?:disregard|ignore|strike|forget)\s+(?:that|this|it))\b",
+    re.I,
+)
+"""A statement, and what takes it back without saying another."""
+OF_BEING_WRONG = re.compile(
+    r"\b(?:(?:i|it|this|that|(?:my|this|the)\s+(?:\w+\s+)?(?:answer|guess|choice|response))(?:'m|'s|\s+(?:is|am|are|was|may\s+be|might\s+be|could\s+be))"
+    r"\s+|being\s+|of\s+)(?:in\s+error|an?\s+error|wrong|incorrect|mistaken|not\s+(?:right|correct|true))\b",
+    re.I,
+)
+"""The chance of the contrary."""
+DOWNWARD = re.compile(
+    r"\b1\s*(?:=|:|is|being|means?)\s*(?:(?:the|very|completely|absolutely|fully|most|extremely)\s+)*(?:highest|high|certain|sure|confident|best)\b"
+    r"[^;,/\n]{0,30}[;,/]\s*(?:and\s+)?(?:[3-9]|\d{2,3})\s*(?:=|:|is|being|means?)",
+    re.I,
+)
+"""A scale on which 1 is the surest."""
 IN_WORDS = re.compile(
     rf"\s*[a-z][a-z ,'-]{{0,40}}[(\[]\s*(?=(?:{NUMBER}\s*{PERCENT}|{NUMBER}\s*/\s*\d+)\s*[)\]])", re.I
 )
@@ -196,7 +216,7 @@ THE_ANSWER = re.compile(
 )
 RIGHT = re.compile(r"\b(?:correct(?:ness)?|right|true|answer|guess|response|choice)\b", re.I)
 OPTION = re.compile(
-    r"\b(?:in|for|of|that)\s+(?:(?:answer|option|choice|guess)\s+)?[(\"']?(?P<option>[a-j]|\d{1,2})[)\"']?\s*$"
+    r"(?:^\s*|\b(?:in|for|of|that)\s+)(?:(?:answer|option|choice|guess)\s+)?[(\"']?(?P<option>[a-j]|\d{1,2})[)\"']?\s*$"
 )
 THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.S | re.I)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.I)

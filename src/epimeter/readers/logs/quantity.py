@@ -45,6 +45,11 @@ AMBIGUOUS = Stated(None, "ambiguous")
 BEYOND = Stated(None, "out of range")
 PERCENTS = tuple(Stated(percent / 100, "stated") for percent in range(101))
 """What most texts state."""
+DOUBTED = re.compile(
+    rf"\s*(?:\?+\s*(?:no|nope|nah|too|not|that(?:'s|\s+(?:is|would|seems))|h+m+|well|wait|really)\b|"
+    rf"(?:→|->|=>|➜|⇒)[^\n\d]{{1,40}}{NUMBER}\s*(?:{PERCENT}|/))"
+)
+"""A number that is asked and not said, or of which another comes."""
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 
 
@@ -98,6 +103,8 @@ def quantity(
     if re.match(rf"\s*(?:[×·^+]|\bx\b{'' if unit else '|='})\s*{NUMBER}", rest):
         return AMBIGUOUS  # a calculation
     if re.match(rf"\s*\?+\s*(?:or\s+)?(?:maybe|perhaps|possibly|or|no)?[\s,]*{NUMBER}\s*{PERCENT}", rest):
+        return AMBIGUOUS
+    if DOUBTED.match(rest):
         return AMBIGUOUS
     if re.match(rf"-?ish\s+(?:-|to)\s*{NUMBER}", rest):
         return AMBIGUOUS

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from epimeter.readers.logs.candidates import shares, told_apart
 from epimeter.readers.logs.clauses import Mention
 from epimeter.readers.logs.labelled import labelled
 from epimeter.readers.logs.markup import plain, unfolded
@@ -28,6 +29,7 @@ from epimeter.readers.logs.phrases import (
     LONGEST_LINE,
     PLAINLY,
     STEMS,
+    WITHDRAWN,
 )
 from epimeter.readers.logs.quantity import AMBIGUOUS, NONE, PERCENTS, Stated, quantity
 
@@ -72,17 +74,19 @@ def stated(
         return said
     if "|" in text:
         text = unfolded(text)
-    mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
+    mentions = told_apart(text, sorted(_mentions(text, scale, words), key=lambda mention: mention.place), answer)
     strong = [mention for mention in mentions if not mention.weak]
     if not strong:
         return AMBIGUOUS if mentions else NONE  # what was thought before is not what is stated
     strong = [mention for mention in strong if not mention.loose] or strong
     strong = [mention for mention in strong if not mention.chance] or strong
+    if WITHDRAWN.match(text, strong[-1].place):
+        return AMBIGUOUS
     options = {mention.option for mention in strong if mention.option is not None}
     if len(options) > 1:
         of_answer = [mention for mention in strong if answer is not None and mention.option == answer.strip().lower()]
         general = [mention for mention in strong if mention.option is None]
-        chosen = of_answer or (general if general and general[-1] is strong[-1] else [])
+        chosen = general if general and general[-1] is strong[-1] else of_answer
         return chosen[-1].stated if chosen else AMBIGUOUS
     return strong[-1].stated
 
@@ -93,9 +97,9 @@ def speaks_of_confidence(text: str) -> bool:
 
 
 def _last_line(text: str, scale: float | None) -> Stated | None:
-    """What the last line says where it is a plain statement and nothing else: no earlier statement is meant instead."""
+    """What the last line says where it is a plain statement, nothing else, and the only one in these words."""
     plainly = PLAINLY.search(text, max(0, len(text) - LONGEST_LINE))
-    if plainly is None:
+    if plainly is None or text.find(plainly["word"], 0, plainly.start()) >= 0:
         return None
     percent = plainly["percent"]
     return PERCENTS[int(percent)] if percent else quantity(plainly["number"], 0, scale, False, None)
@@ -128,6 +132,9 @@ def _labels(text: str) -> Iterator[re.Match[str]]:
 
 def _mentions(text: str, scale: float | None, words: Mapping[str, float] | None) -> Iterator[Mention]:
     for label in _labels(text):
+        if not label["adjective"] and (several := shares(text, label, scale)):
+            yield from several
+            continue
         if label["adjective"]:
             mention = adjective(text, label)
         else:
