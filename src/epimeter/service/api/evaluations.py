@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Annotated, Any
 
 import anyio
@@ -134,13 +134,16 @@ async def evaluate(
     async def done(slots: Slots, light: bool) -> Response:
         async with slots.of(caller.organization):
             with anyio.CancelScope(shield=True):  # a caller who hangs up must not leave half of it
-                return await to_thread.run_sync(work, light, limiter=state.waiting)
+                made = await to_thread.run_sync(work, light, limiter=state.waiting)
+        return made
 
     try:
         if is_light(body, kind, packing):
             # What takes milliseconds has slots of its own: it does not wait until somebody's long work is over.
-            with suppress(_Longer):
+            try:
                 return await done(state.brief, light=True)
+            except _Longer:
+                pass
         return await done(state.measuring, light=False)
     finally:
         body.close()
@@ -176,7 +179,7 @@ def _refuse_used_up(request: Request, caller: Known) -> None:
         raise acceptance.quota_used_up(caller.quota, month)
 
 
-def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None, light: bool) -> Work:
+def prepared(request: Request, caller: Known, body: Body, kind: str, facts: Facts | None, light: bool = False) -> Work:
     """Read and, if the rows are few, measure; then the commit."""
     state = request.app.state
     settings = state.settings
