@@ -201,7 +201,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Held(os.PathLike[str]):
+class KeptBytes(os.PathLike[str]):
     """The bytes of a source that can be read only once, for whoever must look at it twice."""
 
     path: str
@@ -212,21 +212,21 @@ class Held(os.PathLike[str]):
         return self.path
 
 
-def held(source: Any) -> Any:
+def kept(source: Any) -> Any:
     """A source that may be read again: standard input and pipes are kept in memory, all others stay what they are."""
-    if not isinstance(source, str | os.PathLike) or isinstance(source, Held):
+    if not isinstance(source, str | os.PathLike) or isinstance(source, KeptBytes):
         return source
     path = os.fsdecode(source)
     if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)):
         return source
     with opened(path) as stream, faults_of(stream.source):
-        return Held(path, stream.read(), stream.source)
+        return KeptBytes(path, stream.read(), stream.source)
 
 
 @contextmanager
 def opened(source: str | os.PathLike[str]) -> Iterator[Stream]:
     """The source open for reading; whatever the system refuses becomes one sentence."""
-    if isinstance(source, Held):
+    if isinstance(source, KeptBytes):
         import io
 
         yield Stream(source.name, io.BytesIO(source.data), None, "" if source.path == "-" else source.path)

@@ -15,7 +15,7 @@ from epimeter.readers import Choice, read, verbatim
 from epimeter.readers.block import Block
 from epimeter.readers.cells import matrix, numbers
 from epimeter.readers.digest import SCHEME, dataset_digest
-from epimeter.readers.files import held
+from epimeter.readers.files import kept
 from epimeter.recalibration.document import MapDocument
 from epimeter.recalibration.estimator import columns_of, mapped
 
@@ -34,7 +34,7 @@ def applied(document: MapDocument, source: Any, choice: Choice, format: str | No
             f"this map is for {document.kind}, the rows are said to be {choice.kind}; fit one on such rows",
             field="kind",
         )
-    source = held(source)  # what it holds is looked at again: of which kind it is, and whether the map was fitted on it
+    source = kept(source)  # what it holds is looked at again: of which kind it is, and whether the map was fitted on it
     parts: list[Any] = []
     same = False
     for block, has_outcome in verbatim(source, columns=choice, format=format):
