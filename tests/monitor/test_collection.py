@@ -75,7 +75,12 @@ def test_the_same_again_changes_nothing_and_another_value_is_a_correction(collec
     assert collection.conclude(s, told(["1"], right=False, source=["human"]), NOW + 2) == Taken(corrected=1)
     assert collection.predict(s, said(["2"], 0.3, time=day(1)), NOW + 3) == Taken(corrected=1)
     assert exact(collection, s) == 2
-    first, second = collection.corrections(s)[::-1]
+    assert collection.predict(s, said(["2"], 0.3, time=day(2)), NOW + 4) == Taken(corrected=1)
+    first, second, moved = collection.corrections(s)[::-1]
+    assert (
+        moved["before"] == f"0.3  {{}} {day(1)}T08:00:00.000000Z"
+    )  # another time alone is a correction, and both are shown
+    assert moved["after"] == f"0.3  {{}} {day(2)}T08:00:00.000000Z"
     assert (first["id"], first["half"], first["before"].strip(), first["after"]) == ("1", "outcome", "1", "0 human")
     assert second["half"] == "prediction" and second["before"].startswith("0.8") and second["after"].startswith("0.3")
 
@@ -243,6 +248,43 @@ def test_truth_that_means_something_else_is_refused_in_either_order(collection, 
 def test_bad_predictions_are_refused_in_one_sentence(table, sentence):
     with pytest.raises(InputError, match=sentence):
         predictions(pa.table(table))
+
+
+def test_ids_that_came_as_floats_stay_apart_and_meet_those_of_whole_numbers(collection):
+    s = collection.open("", "a")
+    ids = [1_234_567.0, 1_234_568.0, 2.0**53 - 1]
+    assert collection.predict(s, predictions(pa.table({"id": ids, "confidence": [0.8] * 3})), NOW) == Taken(new=3)
+    whole = pa.array([int(i) for i in ids], pa.uint64())
+    assert collection.conclude(s, outcomes(pa.table({"id": whole, "correct": [1, 0, 1]})), NOW) == Taken(new=3)
+    assert predictions(pa.table({"id": pa.array([2**64 - 1], pa.uint64()), "confidence": [0.5]})).id == [str(2**64 - 1)]
+    with pytest.raises(InputError, match="lost digits, and two rows would be one"):
+        predictions(pa.table({"id": [2.0**53, 1.0], "confidence": [0.8] * 2}))
+    with pytest.raises(InputError, match="every row needs an id; row 1 has none"):
+        predictions(pa.table({"id": [1.0, float("nan")], "confidence": [0.8] * 2}))
+
+
+def test_an_index_without_a_name_is_no_slice(tmp_path):
+    frame = rows(0, n=40).to_pandas().rename(columns={"timestamp": "time"})
+    frame.index = frame.index + 7  # a plain one, from 0 on, pandas leaves out of Parquet
+    frame[["id", "confidence", "time"]].sample(frac=1, random_state=1).to_parquet(tmp_path / "p.parquet")
+    frame[["id", "correct"]].to_csv(tmp_path / "o.csv")
+    collect(tmp_path / "c", [str(tmp_path / "p.parquet"), str(tmp_path / "o.csv")], system="s", now=NOW)
+    (history,) = histories(tmp_path / "c")
+    assert history.slices("s") == [""] and sum(w.n_labelled for w in history.windows.values()) == 40
+    frame[["id", "confidence", "time"]].to_csv(tmp_path / "p.csv")
+    taken = collect(tmp_path / "c", [str(tmp_path / "p.csv")], system="s", now=NOW)
+    assert taken["predictions"] == Taken(repeated=40)
+
+
+@pytest.mark.parametrize(("column", "wrong"), [("confidence", 7.5), ("correct", 3)])
+def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(tmp_path, monkeypatch, column, wrong):
+    monkeypatch.setattr("epimeter.monitor.embedded.BATCH", 10)
+    table = pa.table({"id": [str(k) for k in range(35)], "confidence": [0.5] * 35, "correct": [None, 1, 0, 1, 1] * 7})
+    cells = table.column(column).to_pylist()
+    cells[31] = wrong
+    pq.write_table(table.set_column(table.column_names.index(column), column, [cells]), tmp_path / "f.parquet")
+    with pytest.raises(InputError, match=r"row 31 .*\(f\.parquet\)"):
+        collect(tmp_path / "c", [str(tmp_path / "f.parquet")], system="s", now=NOW)
 
 
 def test_a_slice_column_of_ids_is_refused_with_the_number_and_nothing_is_kept(tmp_path):

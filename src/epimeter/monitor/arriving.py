@@ -9,6 +9,7 @@ Outcomes: `id`; `correct`, or `truth`, the label; `time`; `source`.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from epimeter.errors import InputError
+from epimeter.monitor.cell_values import WHOLE, bit, moments, no_words, numbers, texts
 from epimeter.monitor.intake import MOST_SLICES
 
 TIMES = ("time", "timestamp")
@@ -25,12 +27,12 @@ SOURCES = ("source", "ground_truth_source")
 ANSWERS = ("prediction", "answer")
 EVENTS = ("probability", "prob", "proba", "p", "y_prob", "y_proba", "y_score", "p_1")
 """Columns that hold the probability of outcome 1, where there is no confidence and no other class."""
-LONGEST = 200
-"""Letters of an id, a label, a slice."""
 MOST_COLUMNS = 100
 MOST_WATCHED = 3000
 """Columns that rows of one system may be sliced by, and values of all of them together: each is watched."""
 PERCENT = 0.1
+NUMBERED = re.compile(r"__index_level_\d+__|Unnamed: \d+|")
+"""Columns that pandas writes beside those that were asked for, an index without a name: row numbers, nothing to slice by."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,10 @@ def predictions(table: Any) -> Predictions:
             field="confidence",
         )
     if "confidence" in names:
-        confidence, answers, kind = _numbers(table, "confidence"), _texts(table, answer_name), "answer"
+        confidence, answers, kind = numbers(table, "confidence"), texts(table, answer_name), "answer"
     elif event is not None:
         # The answer is that of the forecast: outcome 1 with this probability.
-        confidence, answers, kind = _numbers(table, event), [None] * len(ids), "event"
+        confidence, answers, kind = numbers(table, event), [None] * len(ids), "event"
     elif several:
         confidence, answers, classes = _top(table, family)
         kind = "classes"
@@ -87,14 +89,15 @@ def predictions(table: Any) -> Predictions:
     _refuse_scale(confidence)
     time_name = _one(names, TIMES, "the time")
     slices = _slices(table, slice_columns(names))
-    return Predictions(ids, confidence.tolist(), answers, _moments(table, time_name), slices, kind, classes)
+    return Predictions(ids, confidence.tolist(), answers, moments(table, time_name), slices, kind, classes)
 
 
 def slice_columns(names: Sequence[str]) -> list[str]:
     """The columns of predictions that slice: those without a meaning of their own."""
     event = _event(names)
     said = {"confidence"} if "confidence" in names else {event} if event else {"probabilities", *_family(names)}
-    return sorted(set(names) - said - {"id", _one(names, ANSWERS, "the prediction"), _one(names, TIMES, "the time")})
+    said |= {"id", *filter(None, (_one(names, ANSWERS, "the prediction"), _one(names, TIMES, "the time")))}
+    return sorted(name for name in set(names) - said if not NUMBERED.fullmatch(name))
 
 
 def outcomes(table: Any) -> Outcomes:
@@ -108,13 +111,13 @@ def outcomes(table: Any) -> Outcomes:
     right: list[int | None] = [None] * len(ids)
     truth: list[str | None] = [None] * len(ids)
     if truth_name is None:
-        right = [_bit(cell, row) for row, cell in enumerate(table.column("correct").to_pylist())]
+        right = [bit(cell, row) for row, cell in enumerate(table.column("correct").to_pylist())]
     else:
-        truth = _texts(table, truth_name)
+        truth = texts(table, truth_name)
         gone = next((row for row, cell in enumerate(truth) if cell is None), None)
         if gone is not None:
             raise InputError(f"truth must be present in every row; row {gone:,} has none", field="truth", row=gone)
-    return Outcomes(ids, right, truth, _moments(table, time_name), _texts(table, source_name))
+    return Outcomes(ids, right, truth, moments(table, time_name), texts(table, source_name))
 
 
 def is_prediction(names: Sequence[str]) -> bool:
@@ -142,12 +145,24 @@ def holds_both(names: Sequence[str]) -> bool:
 
 def parted(table: Any) -> tuple[Any, Any]:
     """A table with predictions and outcomes as two; rows without an outcome have none yet."""
-    import pyarrow.compute as pc
+    known, sources = _known(table), [name for name in SOURCES if name in table.column_names]
+    told = table.filter(table.column(known).is_valid()).select(["id", known, *sources])
+    return table.drop_columns([known, *sources]), told
 
-    known = "correct" if "correct" in table.column_names else next(n for n in TRUTHS if n in table.column_names)
-    sources = [name for name in SOURCES if name in table.column_names]
-    labelled = table.filter(pc.is_valid(table.column(known))).select(["id", known, *sources])
-    return table.drop_columns([known, *sources]), labelled
+
+def labelled(table: Any, first: int) -> list[int]:
+    """Which rows of a table with predictions and outcomes have one, counted from `first` on."""
+    return [first + row for row, told in enumerate(table.column(_known(table)).is_valid().to_pylist()) if told]
+
+
+def _known(table: Any) -> str:
+    return "correct" if "correct" in table.column_names else next(n for n in TRUTHS if n in table.column_names)
+
+
+def placed(refusal: InputError, row: int) -> InputError:
+    """The refusal of a row that stands elsewhere in its file than in the table that was read of it."""
+    words = str(refusal).replace(f"row {refusal.row:,}", f"row {row:,}", 1)
+    return InputError(words, field=refusal.field, row=row, count=refusal.count)
 
 
 def _names(table: Any) -> list[str]:
@@ -174,62 +189,21 @@ def _one(names: Sequence[str], words: Sequence[str], what: str) -> str | None:
 
 
 def _ids(table: Any) -> list[str]:
-    ids = _texts(table, "id")
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.column("id")
+    if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) >= WHOLE:
+        raise InputError(
+            "ids must be words or whole numbers; as floats those of 2^53 and more have lost digits, and two rows would be one. "
+            "Write them as words",
+            field="id",
+        )
+    ids = texts(table, "id")
     for row, cell in enumerate(ids):
         if not cell:
             raise InputError(f"every row needs an id; row {row:,} has none", field="id", row=row)
     return ids  # type: ignore[return-value]
-
-
-def _texts(table: Any, name: str | None) -> list[str | None]:
-    """A column of words or whole numbers as words; None throughout where there is no such column."""
-    import pyarrow as pa
-
-    if name is None:
-        return [None] * table.num_rows
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
-        column = column.cast(pa.int64()).cast(pa.string())
-    elif pa.types.is_floating(column.type):
-        cells = [None if cell is None else f"{cell:g}" for cell in column.to_pylist()]
-        return cells
-    elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        if pa.types.is_null(column.type):
-            return [None] * len(column)
-        raise _no_words(table, name)
-    cells = column.to_pylist()
-    long = next(
-        (row for row, cell in enumerate(cells) if cell is not None and (len(cell) > LONGEST or "\0" in cell)), None
-    )
-    if long is not None:
-        raise InputError(
-            f"{name} must have at most {LONGEST} letters and no NUL; row {long:,} does not", field=name, row=long
-        )
-    return list(cells)
-
-
-def _no_words(table: Any, name: str) -> InputError:
-    held = str(table.column(name).type)[:80]
-    return InputError(f"{name[:60]} must hold words or whole numbers; it holds {held}", field=name)
-
-
-def _numbers(table: Any, name: str) -> Any:
-    import pyarrow as pa
-
-    column = table.column(name)
-    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise InputError(f"{name} must be a number in every row; it holds {column.type}", field=name)
-    if column.null_count:
-        first = column.is_null().to_pylist().index(True)
-        raise InputError(
-            f"{name} must be a number in every row; {column.null_count:,} of {len(column):,} have none, the first is row {first:,}",
-            field=name,
-            row=first,
-            count=column.null_count,
-        )
-    return column.cast(pa.float64()).to_numpy()
 
 
 def _refuse_scale(confidence: Any) -> None:
@@ -252,7 +226,7 @@ def _top(table: Any, family: list[str]) -> tuple[Any, list[str | None], int]:
     """The greatest class probability of every row, the class (the first by name where several are greatest); how many there are."""
     answers: list[str | None]
     if family:
-        matrix = np.stack([_numbers(table, name) for name in family], axis=1)
+        matrix = np.stack([numbers(table, name) for name in family], axis=1)
         sums, best = matrix.sum(axis=1), matrix.argmax(axis=1)
         least, top = matrix.min(axis=1), matrix.max(axis=1)
         answers = [family[k].removeprefix("p_") for k in best.tolist()]
@@ -298,46 +272,6 @@ def _by_class(cell: Any, row: int) -> dict[str, float]:
     )
 
 
-def _moments(table: Any, name: str | None) -> list[int | None]:
-    """Times as microseconds since 1970; a time without a zone is UTC."""
-    import pyarrow as pa
-
-    if name is None:
-        return [None] * table.num_rows
-    column = table.column(name)
-    try:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            import datetime
-
-            made: list[int | None] = []
-            for row, cell in enumerate(column.to_pylist()):
-                if cell is None:
-                    made.append(None)
-                    continue
-                try:
-                    moment = datetime.datetime.fromisoformat(cell.replace("Z", "+00:00"))
-                    moment = moment.replace(tzinfo=moment.tzinfo or datetime.UTC)
-                    made.append(round(moment.timestamp() * 1e6))
-                except (ValueError, OverflowError):
-                    raise InputError(
-                        f"{name} must hold times such as 2026-02-10T09:00:00Z; row {row:,} has {cell!r:.40}",
-                        field=name,
-                        row=row,
-                    ) from None
-            return made
-        if pa.types.is_date(column.type):
-            column = column.cast(pa.timestamp("us"))
-        if pa.types.is_timestamp(column.type):
-            return list(column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64()).to_pylist())
-    except InputError:
-        raise
-    except (ValueError, OverflowError, pa.ArrowException):
-        pass
-    if pa.types.is_null(column.type):
-        return [None] * table.num_rows
-    raise InputError(f"{name} must hold times such as 2026-02-10T09:00:00Z", field=name)
-
-
 def refuse_columns(names: Collection[str]) -> None:
     """Refuse more slice columns than can be watched."""
     if len(names) > MOST_COLUMNS:
@@ -355,7 +289,7 @@ def refuse_slices(table: Any) -> None:
     refuse_columns(names)
     for name in names:
         if pa.types.is_nested(table.column(name).type):
-            raise _no_words(table, name)
+            raise no_words(table, name)
     refuse_many({name: len(table.column(name).unique()) for name in names})
 
 
@@ -381,7 +315,7 @@ def _slices(table: Any, names: list[str]) -> list[str]:
     if not names:
         return ["{}"] * table.num_rows
     refuse_slices(table)
-    columns = [_texts(table, name) for name in names]
+    columns = [texts(table, name) for name in names]
     known: dict[tuple[Any, ...], str] = {}
     made = []
     for cells in zip(*columns, strict=True):
@@ -391,9 +325,3 @@ def _slices(table: Any, names: list[str]) -> list[str]:
             text = known[cells] = json.dumps(values, sort_keys=True, ensure_ascii=False)
         made.append(text)
     return made
-
-
-def _bit(cell: Any, row: int) -> int:
-    if isinstance(cell, bool) or cell in (0, 1):
-        return int(cell)
-    raise InputError(f"correct must be true or false, 1 or 0; row {row:,} has {cell!r:.40}", field="correct", row=row)

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from epimeter.errors import InputError
 from epimeter.monitor.arriving import Outcomes, Predictions, refuse_many
 from epimeter.monitor.blocks import TABLE, Blocks
@@ -175,7 +177,8 @@ class Collection(Database):
                 system,
                 now,
                 "prediction",
-                "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices",
+                "cast({0}.confidence AS TEXT) || ' ' || coalesce({0}.answer, '') || ' ' || {0}.slices || ' ' "
+                "|| cast({0}.at AS TEXT)",
                 "c.confidence IS NOT NULL",
             )
         self.run(
@@ -340,7 +343,11 @@ class Collection(Database):
             "SELECT id, half, before, after, at FROM collected_corrections WHERE system = ? ORDER BY at DESC LIMIT ?"
         )
         names = ("id", "half", "before", "after", "at")
-        return [dict(zip(names, row, strict=True)) for row in self.run(query, (system, limit)).fetchall()]
+        found = [dict(zip(names, row, strict=True)) for row in self.run(query, (system, limit)).fetchall()]
+        for row in found:
+            if row["half"] == "prediction":
+                row |= {side: _dated(row[side]) for side in ("before", "after")}
+        return found
 
     def unmatched(self, system: int) -> tuple[int, int]:
         """Outcomes that wait for their prediction, and those that waited in vain."""
@@ -373,6 +380,12 @@ class Collection(Database):
     def _keep(self, system: int, history: History) -> None:
         self.run("UPDATE collected_systems SET state = ? WHERE system = ?", (json.dumps(history.to_dict()), system))
         self._forget(system)
+
+
+def _dated(shown: str) -> str:
+    """A prediction of the trail with the time it ends in as a time; those of before the trail held times end in their slices."""
+    words, _, at = shown.rpartition(" ")
+    return f"{words} {np.datetime64(int(at), 'us')}Z" if at.lstrip("-").isdigit() else shown
 
 
 def _of(table: str, names: Sequence[str]) -> str:

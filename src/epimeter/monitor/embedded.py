@@ -15,8 +15,10 @@ from epimeter.errors import InputError, ReadError
 from epimeter.monitor.arriving import (
     holds_both,
     is_prediction,
+    labelled,
     outcomes,
     parted,
+    placed,
     predictions,
     refuse_many,
     slice_columns,
@@ -85,25 +87,34 @@ def collect(
         with transaction(connection) as collection:
             number = collection.open("", system, settings)
         for file in files:
+            first = 0
             for table in tables(file):
-                _take(connection, number, table, taken, at, file)
+                _take(connection, number, table, taken, at, file, first)
+                first += table.num_rows
         with transaction(connection) as collection:
             collection.age(number, at)
     return taken
 
 
-def _take(connection: sqlite3.Connection, number: int, table: Any, taken: dict[str, Taken], at: int, file: str) -> None:
+def _take(
+    connection: sqlite3.Connection, number: int, table: Any, taken: dict[str, Taken], at: int, file: str, first: int
+) -> None:
+    """Take the rows of a table that begins with row `first` of its file."""
     names = table.column_names
     said, known = parted(table) if holds_both(names) else (table, None) if is_prediction(names) else (None, table)
+    rows = range(first, first + table.num_rows)
     try:
         with transaction(connection) as collection:
             if said is not None:
                 taken["predictions"] += collection.predict(number, predictions(said), at)
             if known is not None and known.num_rows:
+                rows = rows if said is None else labelled(table, first)
                 taken["outcomes"] += collection.conclude(number, outcomes(known), at)
     except InputError as refusal:
         if said is not None and refusal.count and refusal.field in slice_columns(names):
             refusal = _counted(file, str(refusal.field)) or refusal
+        elif refusal.row is not None:
+            refusal = placed(refusal, rows[refusal.row])
         raise InputError(f"{refusal} ({clean(os.path.basename(file))})", field=refusal.field) from None
 
 

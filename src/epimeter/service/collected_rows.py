@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, Literal
 
 import msgspec
@@ -39,10 +40,18 @@ Half = Literal["predictions", "outcomes"]
 def parts_of(body: Body, kind: str, half: Half, settings: Settings) -> list[Predictions | Outcomes]:
     """The rows of an unpacked body, all of them read: a fault in the last one leaves no half of them behind."""
     table = _table(body, kind, half, settings)
-    if half == "outcomes":
-        return [outcomes(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
-    refuse_slices(table)
-    return [predictions(table.slice(begin, BATCH)) for begin in range(0, table.num_rows, BATCH)]
+    if half == "predictions":
+        refuse_slices(table)
+    # Read as a whole, so that a refusal names the row by its place in the body.
+    whole = outcomes(table) if half == "outcomes" else predictions(table)
+    return [_rows(whole, begin) for begin in range(0, table.num_rows, BATCH)]
+
+
+def _rows(whole: Any, begin: int) -> Any:
+    """Some rows of columns."""
+    columns = {name: getattr(whole, name) for name in whole.__dataclass_fields__}
+    some = {name: cells[begin : begin + BATCH] for name, cells in columns.items() if isinstance(cells, list)}
+    return replace(whole, **some)
 
 
 def write_parts(parts: list[Predictions | Outcomes], file: BinaryIO) -> None:
