@@ -233,6 +233,21 @@ def test_a_clock_set_back_raises_no_alarm_and_closes_nothing_again(quiet, tmp_pa
     assert History.load(state).to_dict() == before
 
 
+def test_a_state_that_is_fed_without_a_day_does_not_go_back_with_the_clock(shifted, tmp_path, monkeypatch):
+    state = tmp_path / "s.json"
+    assert seen("feed", state, shifted)[0] == 1
+    before = History.load(state).to_dict()
+    with monkeypatch.context() as clock:
+        clock.setattr("epimeter.cli.monitor._now", lambda unit: day(6))
+        code, told = seen("feed", state)
+        assert code == 1 and told["as_of"] == day(23)  # what was open is open, and nothing waits again
+        pq.write_table(rows(24), tmp_path / "next.parquet")
+        code, told = seen("feed", state, tmp_path / "next.parquet")
+        assert told["as_of"] == day(23) and "800 rows lie in the future" in told["systems"][0]["cautions"][0]
+    assert History.load(state).events == before["events"]
+    assert seen("feed", state)[1]["as_of"] == day(24)
+
+
 def test_rows_waiting_longer_than_the_horizon_count_as_never_labelled(tmp_path):
     folder = stream(tmp_path / "w", days=12, delay=4)
     _, told = seen(folder, "--horizon", "20", "--as-of", day(40), "--delay", "7")

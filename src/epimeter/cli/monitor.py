@@ -133,7 +133,10 @@ def feed(state: str, files: tuple[str, ...], output: str, as_json: bool, **optio
     if options["reference"]:
         history.refer(arrived(options["reference"], ask))
     said = history.feed(arrived(files, ask) if files else _nothing(), as_of=as_of)
-    seen = look(history, now=_now(settings.unit), cautions=said)
+    now = _now(settings.unit)
+    if as_of is None:
+        history.carry_on(now)
+    seen = look(history, now=now, cautions=said)
     note(history, seen)
     history.save(state)
     _show(seen, output, as_json)

@@ -124,6 +124,12 @@ class History:
                 self.windows[place] = without(window)
         return []
 
+    def carry_on(self, now: str) -> None:
+        """Look, where no window was named, at the last one that is known, at the latest that of `now`; time goes forward only."""
+        known = min(max((place.start for place in self.windows), default=""), now)
+        if known > (self.as_of or ""):
+            self._moved_on(known)
+
     def refer(self, arrivals: Arrivals) -> None:
         """Take these windows as the reference."""
         parts: dict[tuple[str, str], list[Window]] = {}
