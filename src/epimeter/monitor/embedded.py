@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def _take(
     """Take the rows of a table that begins with row `first` of its file."""
     names = table.column_names
     said, known = parted(table) if holds_both(names) else (table, None) if is_prediction(names) else (None, table)
-    rows = range(first, first + table.num_rows)
+    rows: Sequence[int] = range(first, first + table.num_rows)
     try:
         with transaction(connection) as collection:
             if said is not None:
