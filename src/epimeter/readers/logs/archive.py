@@ -29,6 +29,9 @@ LOCAL = struct.Struct("<4s5H3I2H")
 END = struct.Struct("<4s4H2IH")
 END64 = struct.Struct("<4sQ2H2I4Q")
 LOCATOR = struct.Struct("<4sIQI")
+LENGTHS = struct.Struct("<2H")
+"""Of the name and of the extra fields, at the end of a local header."""
+ONE_WIDE = struct.Struct("<HHQ")
 SLACK = 64
 """Bytes that extra fields before a member's data may take, to have header and data in one reading."""
 PLAIN = 1 << 16
@@ -181,7 +184,8 @@ class Archive:
         block = self.file.read(LOCAL.size + len(member.name) + SLACK + member.packed)
         if len(block) < LOCAL.size or block[:4] != b"PK\x03\x04":
             raise self.damaged(f"{clean(member.name)} is not where the directory says")
-        start = LOCAL.size + int.from_bytes(block[26:28], "little") + int.from_bytes(block[28:30], "little")
+        named, further = LENGTHS.unpack_from(block, 26)
+        start = LOCAL.size + named + further
         stop = start + member.packed
         if len(block) < stop:
             self.file.seek(member.offset)
@@ -233,6 +237,10 @@ def _zstandard() -> Any:
 
 def _wide(packed: int, size: int, offset: int, extra: bytes) -> tuple[int, int, int]:
     """Sizes and place of a member where they do not fit the entry and stand in an extra field (zip64)."""
+    if len(extra) == ONE_WIDE.size and packed != 0xFFFFFFFF != size:  # as most are: one field, of the place alone
+        tag, length, place = ONE_WIDE.unpack(extra)
+        if tag == 1 and length == 8:
+            return packed, size, place
     while len(extra) >= 4:
         tag, length = struct.unpack_from("<HH", extra)
         if tag == 1:

@@ -29,6 +29,9 @@ GRADES: dict[str, Outcome] = {"C": (1.0, False, None), "I": (0.0, False, None)}
 """The marks that most answers have."""
 LINK = 0o12
 """The kind of file, in an entry's attributes, that is a symbolic link."""
+PLAIN = (int, float, str)
+NAMES = (int, str)
+"""Kinds of values: a union would be made anew for every sample."""
 UNKNOWN = {
     "unknown": True, "is_unknown": True, "unanswerable": True, "answerable": False, "is_answerable": False, "known": False,
 }  # fmt: skip
@@ -261,7 +264,7 @@ def _scores(sample: InspectSample) -> dict[str, Any]:
 
 
 def _answer(sample: InspectSample, scores: dict[str, Any], scorer: str | None, run: Run) -> Answer:
-    if not isinstance(sample.id, int | str):
+    if not isinstance(sample.id, NAMES):
         raise ReadError(f"every sample must have an id; one of {run.source} has {shown(sample.id)}", field="id")
     question, epoch = str(sample.id), sample.epoch if isinstance(sample.epoch, int) else 1
     score = scores.get(scorer) if scorer is not None else None
@@ -336,7 +339,7 @@ def _numbers(scores: dict[str, Any], scorer: str | None, score: dict[str, Any], 
     }
     own = score.get("metadata")
     if isinstance(own, dict):
-        found |= {f"metadata:{key}": value for key, value in own.items() if isinstance(value, int | float | str)}
+        found |= {f"metadata:{key}": value for key, value in own.items() if isinstance(value, PLAIN)}
     for name, other in scores.items():
         value = other.get("value") if isinstance(other, dict) else None
         if isinstance(value, dict):

@@ -24,6 +24,7 @@ UNANSWERED = re.compile(
 DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d{1,2}|(?<=^0,)\d+)$")
 NO_DIGITS = {"nan", "inf", "infinity"}
 """Numbers that begin with a letter."""
+WRITTEN = (int, float, str)
 PARTLY_RIGHT = "partly right"
 Outcome = tuple[float | None, bool, str | None]
 """Credit, whether the answer was declined, and why there is no credit."""
@@ -90,7 +91,10 @@ def declines(answer: str | None, expected: str | None) -> bool:
 
 def number(value: Any) -> float | None:
     """A number, also one written as text (0,7 as 0.7) or as a percentage's digits; None for anything else."""
-    if isinstance(value, bool) or value is None or not isinstance(value, int | float | str):
+    kind = type(value)
+    if kind is float:
+        return value  # type: ignore[no-any-return]
+    if kind is bool or not isinstance(value, WRITTEN):
         return None
     if isinstance(value, str):
         if value[:1].isalpha() and value.strip().lower() not in NO_DIGITS:
