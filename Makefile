@@ -7,7 +7,7 @@ CORE := build_core.py hatch_build.py $(wildcard src/epimeter/core/*.[ch] src/epi
 # Tests start many processes: let Python keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: docs experiments fuzz demo demo-llm test slow endurance lint format clean generate wheels lock changelog
+.PHONY: docs experiments fuzz demo demo-llm test slow endurance tools lint format clean generate wheels lock changelog
 
 $(VENV)/.demo: pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,12 @@ test: $(VENV)/.test
 
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+# Packages of other people that are too large for the suite (wandb, Beam, Ray, datasets, Lightning, ClickHouse), in an environment of their own.
+tools: $(CORE)
+	@test -x .venv-tools/bin/python || $(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check -e '.[tools]'
+	.venv-tools/bin/python -m pytest -m tools tests/tools
 
 # The service under a hundred kills and five minutes of made-up requests: about half an hour.
 endurance: $(VENV)/.test
