@@ -4,6 +4,7 @@
 EpimeterError
 ├── InputError (ValueError)              what came cannot be measured
 │   ├── ReadError                        a file or stream could not be read as data
+│   │   └── LackingError                 a log that has not the score that was asked for
 │   ├── UnknownMetricError (LookupError) no metric has that name
 │   └── MergeError                       two summaries of different recipes
 ├── UnsoundRowsError (ValueError)        a loop met an outcome or a confidence that is none; `views` says which, and why
@@ -54,6 +55,10 @@ class InputError(EpimeterError, ValueError):
 
 class ReadError(InputError):
     """A file or stream that could not be read as data."""
+
+
+class LackingError(ReadError):
+    """A log that has not the score, or the filter, that was asked for; among several logs it is left out, and said."""
 
 
 class UnknownMetricError(InputError, LookupError):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import opened
 from epimeter.readers.logs.answer import Abstain, LogOptions, Run, Surer, Unit
 from epimeter.readers.logs.answers import Answers, flags, floats
@@ -122,18 +122,40 @@ def read_log(
     )  # fmt: skip
     files = _files([path] if isinstance(path, str | os.PathLike) else list(path))
     _refuse_idle(chosen, {format.name for _, format in files})
-    rows, runs = LogRows(chosen), []
-    for number, (file, format) in enumerate(files):
-        run = in_ranges(file, format, rows, number)
-        if run is None:
-            with opened(file) as stream:
-                run = Run(source=stream.source, format=format.name)
-                for answer in format.answers(stream, run, chosen):
-                    rows.add(answer, run, number)
-        runs.append(run)
+    rows, runs, lacking = LogRows(chosen), list[Run](), list[LackingError]()
+    for file, format in files:
+        before = rows.mark()
+        try:
+            runs.append(_read(file, format, rows, chosen, len(runs)))
+        except LackingError as fault:
+            rows.rewind(before)
+            lacking.append(fault)
+    if not runs:
+        raise lacking[0]
     if not rows.total:
         raise ReadError(f"{runs[0].source} has no answers")
+    for left in lacking:
+        runs[0].note(f"left out: {left}")
     return _finished(rows, runs, chosen)
+
+
+def _read(file: str, format: Format, rows: LogRows, options: LogOptions, number: int) -> Run:
+    """Read one log into rows, with its number."""
+    run = in_ranges(file, format, rows, number)
+    if run is not None:
+        return run
+    with opened(file) as stream:
+        run = Run(source=stream.source, format=format.name)
+        graded = False
+        try:
+            for answer in format.answers(stream, run, options):
+                graded = graded or answer.correct is not None
+                rows.add(answer, run, number)
+        except LackingError as fault:
+            if graded:  # some answers have what others lack: the log is not left out as a whole
+                raise ReadError(str(fault), field=fault.field) from None
+            raise
+    return run
 
 
 def _refuse_idle(options: LogOptions, formats: set[str]) -> None:
@@ -190,10 +212,12 @@ def _finished(rows: LogRows, runs: list[Run], options: LogOptions) -> Answers:
     correct = floats(table, "correct")
     part = np.flatnonzero(~np.isnan(correct) & (correct != 0) & (correct != 1))
     if len(part):
+        of = table.column("run").to_numpy()[part]
+        elsewhere = "" if len(runs) == 1 else ", or leave this log out"
         raise ReadError(
-            f"an answer must be right or wrong; {len(part)} of {source} have partial credit, the first "
-            f"{correct[part[0]]:.4g}. Choose another "
-            "score with --scorer, or the credit that counts as right with --correct-from 0.5",
+            f"an answer must be right or wrong; {np.count_nonzero(of == of[0])} of {runs[of[0]].source} have partial credit, the "
+            f"first {correct[part[0]]:.4g}. Choose another "
+            f"score with --scorer, or the credit that counts as right with --correct-from 0.5{elsewhere}",
             field="scorer",
             count=len(part),
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import values
@@ -61,7 +61,7 @@ def _answer(case: dict[str, Any], place: int, run: Run, options: LogOptions) -> 
     if options.scorer is not None:
         named = [entry for entry in measures if entry.get("name") == options.scorer]
         if not named:
-            raise ReadError(
+            raise LackingError(
                 f"{run.source} has no metric {shown(options.scorer)}; it has "
                 f"{listed([str(entry.get('name')) for entry in measures])}",
                 field="scorer",

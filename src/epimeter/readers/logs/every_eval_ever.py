@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import lines
@@ -42,7 +42,9 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
         made.id = made.question if made.epoch == 1 else f"{made.question}_epoch_{made.epoch}"
         yield made
     if chosen is not None and not seen:
-        raise ReadError(f"{run.source} has no metric {shown(chosen)}; it has {listed(list(metrics))}", field="scorer")
+        raise LackingError(
+            f"{run.source} has no metric {shown(chosen)}; it has {listed(list(metrics))}", field="scorer"
+        )
 
 
 def _answer(record: dict[str, Any], grade: dict[str, Any], where: str) -> Answer:

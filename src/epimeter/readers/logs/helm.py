@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import values
@@ -42,7 +42,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
                     field="scorer",
                 )
         if score not in stats:
-            raise ReadError(
+            raise LackingError(
                 f"every instance must have the statistic {shown(score)}; entry {place} of {run.source} has "
                 f"{listed(sorted(stats))}",
                 field="scorer",

@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run, Token
 from epimeter.readers.logs.document import JsonText, elements
@@ -24,7 +24,7 @@ SEPARATE = "give per_instance_stats.json, which has their max_prob and exact_mat
 def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     """The requests, one answer each; perturbed copies are no new answers."""
     if options.scorer not in (None, "exact_match"):
-        raise ReadError(
+        raise LackingError(
             f"scenario_state.json is graded by exact_match; {run.source} has no {shown(options.scorer)}. "
             "Give per_instance_stats.json",
             field="scorer",

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, Claims, LogOptions, LogRange, Run
 from epimeter.readers.logs.archive import BUFFER, Archive
@@ -117,7 +117,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     if not seen:
         raise ReadError(f"{run.source} has no scores; score the log first: inspect score", field="scores")
     if scorer not in seen:
-        raise ReadError(f"{run.source} has no scorer {shown(scorer)}; it has {listed(list(seen))}", field="scorer")
+        raise LackingError(f"{run.source} has no scorer {shown(scorer)}; it has {listed(list(seen))}", field="scorer")
     run.scorer = scorer
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.outcomes import number, outcome, softmax
@@ -72,7 +72,7 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             f"{run.source} must be a whole Parquet file; it is damaged or was cut off ({brief(fault)})"
         ) from None
     if not scored and place:
-        raise ReadError(
+        raise LackingError(
             f"{run.source} has no score {shown(score)}; choose one with --scorer: {listed(list(names))}", field="scorer"
         )
     yield from (made for question, made in left.items() if question not in scored)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import lines
@@ -90,12 +90,13 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
         if chosen is None:
             chosen = _score(record, where)
         if chosen not in record:
-            raise ReadError(
-                f"every sample must have {shown(chosen)}; {where} has {listed(_scores(record))}", field="scorer"
-            )
+            it_has = f"has {listed(_scores(record)) or 'none'}"
+            if line == 1:
+                raise LackingError(f"{run.source} has no score {shown(chosen)}; it {it_has}", field="scorer")
+            raise ReadError(f"every sample must have {shown(chosen)}; {where} {it_has}", field="scorer")
         yield _answer(record, chosen, where, run, task)
     if options.filter is not None and options.filter not in filters:
-        raise ReadError(
+        raise LackingError(
             f"{run.source} has no filter {shown(options.filter)}; it has {listed(list(filters))}", field="filter"
         )
     run.scorer, run.filter = chosen, known

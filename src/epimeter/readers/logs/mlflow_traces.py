@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import values
@@ -35,7 +35,8 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
             scored += made.correct is not None or made.declined
             yield made
     if not scored:
-        raise ReadError(
+        fault = ReadError if options.scorer is None else LackingError
+        raise fault(
             f"{run.source} has no assessment of correctness; choose one with --scorer: "
             f"{listed(list(names)) or 'there is none'}",
             field="scorer",

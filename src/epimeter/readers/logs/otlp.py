@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import values
@@ -100,7 +100,8 @@ def answers(stream: Stream, run: Run, options: LogOptions) -> Iterator[Answer]:
     if score is None:
         others = [name for name in names if "confidence" not in name.lower()]
         if len(others) != 1 or options.scorer is not None:
-            raise ReadError(
+            fault = ReadError if options.scorer is None else LackingError
+            raise fault(
                 f"{run.source} has no evaluation of correctness; choose one with --scorer: "
                 f"{listed(names) or 'there is none'}",
                 field="scorer",

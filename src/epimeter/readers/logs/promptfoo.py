@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from epimeter.errors import ReadError
+from epimeter.errors import LackingError, ReadError
 from epimeter.readers.files import Stream
 from epimeter.readers.logs.answer import Answer, LogOptions, Run
 from epimeter.readers.logs.document import JsonText, elements
@@ -120,7 +120,7 @@ def _named(result: dict[str, Any], name: str, run: Run) -> Any:
     """The score of one metric, as `namedScores` has it."""
     scores = result.get("namedScores") or {}
     if name not in scores:
-        raise ReadError(
+        raise LackingError(
             f"{run.source} has no score {shown(name)}; it has success and {listed(list(scores)) or 'no other'}",
             field="scorer",
         )

@@ -166,6 +166,17 @@ class LogRows:
         self.total += total
         self.statements.update(statements)
 
+    def mark(self) -> tuple[int, int, Counter[str]]:
+        """Where the rows of the next log begin."""
+        self.flush()
+        return len(self.tables), self.total, Counter(self.statements)
+
+    def rewind(self, mark: tuple[int, int, Counter[str]]) -> None:
+        """Forget the rows since a mark."""
+        tables, self.total, self.statements = mark
+        self.waiting = []
+        del self.tables[tables:]
+
     def flush(self) -> None:
         """The rows that wait become an Arrow table."""
         import pyarrow as pa
