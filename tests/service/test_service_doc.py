@@ -1,4 +1,4 @@
-"""The commands of docs/service.md, typed one after the other against a real server."""
+"""The code of docs/service.md, shell and Python, run from top to bottom against a real server."""
 
 import os
 import re
@@ -14,13 +14,15 @@ from servers import running
 from epimeter.service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.S | re.M)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page types curl")
 def test_every_command_of_the_page_works(tmp_path):
     with running(tmp_path, signal_period=1) as made:
-        script = "set -e\n" + "\n".join(BLOCKS)
+        code = {language: "".join(part for kind, part in BLOCKS if kind == language) for language in ("sh", "python")}
+        (tmp_path / "page.py").write_text(code["python"].replace("http://127.0.0.1:8600", made.url))
+        script = f"set -e\n{code['sh']}\npython page.py"
         script = script.replace("http://127.0.0.1:8600", made.url).replace("curl -s", "curl -s --fail-with-body -S")
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         done = subprocess.run(
@@ -34,7 +36,7 @@ def test_every_command_of_the_page_works(tmp_path):
     assert (tmp_path / "passport.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "badge.svg").read_text().startswith("<svg")
-    for word in ('"verdict":"VALID"', '"status":"REVOKED"', '"level":"L3"', "event: signal", '"signal_id"'):
+    for word in ('"verdict":"VALID"', '"status":"REVOKED"', '"level":"L3"', "event: signal", '"signal_id"', "too narrow"):
         assert word in done.stdout, word
     assert (tmp_path / "triage.json").exists()
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from epimeter.readers.forecast_table import ForecastTable
     from epimeter.report.forecast_report import ForecastReport
 
+OF_PROBABILITIES = (("forecast", "--kind"), ("positive", "--positive"), ("classes", "--classes"))
 NOT_FOR_FORECASTS = (
-    ("forecast", "--kind"),
-    ("positive", "--positive"),
-    ("classes", "--classes"),
     ("logits", "--logits"),
     ("bins", "--bins"),
     ("binning", "--binning"),
@@ -51,6 +49,14 @@ def is_forecast_file(files: list[str], format: str | None) -> bool:
         return False  # what cannot be read is refused where it is read
 
 
+def refuse_for_forecasts(options: Iterable[tuple[str, str]]) -> None:
+    """Refuse options that say something of probabilities, and further ones that forecasts have no use for."""
+    context = click.get_current_context()
+    for name, option in (*OF_PROBABILITIES, *options):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} does not apply to forecasts of a number or a set; leave it out")
+
+
 def evaluated_forecasts(
     files: list[str],
     choice: Choice,
@@ -69,10 +75,7 @@ def evaluated_forecasts(
     from epimeter.report.slicing import slice_names
     from epimeter.sources.forecast_files import doubted, read_forecast_files
 
-    context = click.get_current_context()
-    for name, option in NOT_FOR_FORECASTS:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option} does not apply to forecasts of a number or a set; leave it out")
+    refuse_for_forecasts(NOT_FOR_FORECASTS)
     streamed = None if asked.by else _streamed(files, choice, format, metrics, choices, certainty, asked.row_limit)
     if streamed is not None:
         return {None: streamed}

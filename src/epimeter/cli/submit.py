@@ -13,6 +13,7 @@ import numpy as np
 
 from epimeter.cli.certify import is_summary
 from epimeter.cli.columns import column_options
+from epimeter.cli.forecasts import is_forecast_file, refuse_for_forecasts
 from epimeter.errors import InputError
 from epimeter.kinds import WORDING
 from epimeter.readers.files import faults_of
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     from epimeter.readers import Table
     from epimeter.service.client import Client
     from epimeter.service.schemas import Evaluation
+
+OF_RECORDS = (
+    ("onto_domain", "--onto-domain"),
+    ("strategy", "--strategy"),
+    ("declare", "--declare"),
+    ("new_baseline", "--new-baseline"),
+    ("preregistration", "--preregistration"),
+    ("certificate", "--certificate"),
+    ("required", "--require"),
+)
+"""Options of what may earn a level, which forecasts of a number or a set do not."""
 
 
 @click.command()
@@ -35,13 +47,23 @@ if TYPE_CHECKING:
     "--domain", help="medical, legal, financial, code or general; by default what the file says, else general."
 )
 @column_options
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "distribution"]),
+    help="What is forecast: answers and events, or a number or a set; told by the columns' names.",
+)
+@click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Coverage that intervals or sets claim."
+)
 @click.option("--onto-domain", help="Domain of ONTO 42001, where it is not the converted one.")
 @click.option("--strategy", help="Binning of ONTO 42001: equal_width, equal_mass or adaptive.")
 @click.option("--declare", type=click.Path(exists=True, dir_okay=False), help="TOML file of what numbers cannot say.")
 @click.option("--new-baseline", metavar="REASON", help="Start a new baseline, with another method.")
 @click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
 @click.option("--certificate", type=click.Path(dir_okay=False), help="Ask for the certificate and write it here.")
-@click.option("--require", "level", type=click.Choice(["L1", "L2", "L3"]), help="Exit 1 when a lower level is earned.")
+@click.option(
+    "--require", "required", type=click.Choice(["L1", "L2", "L3"]), help="Exit 1 when a lower level is earned."
+)
 def submit(
     file: str,
     server: str,
@@ -51,21 +73,26 @@ def submit(
     domain: str | None,
     choice: Choice,
     format: str | None,
+    task: str | None,
+    level: float | None,
     onto_domain: str | None,
     strategy: str | None,
     declare: str | None,
     new_baseline: str | None,
     preregistration: str | None,
     certificate: str | None,
-    level: str | None,
+    required: str | None,
 ) -> None:
     """Send the predictions in FILE to a service and print its answer.
 
-    FILE may be a summary that was made with epimeter summarise --evidence: then no record is sent, only sums and digests.
+    FILE may be a summary that was made with epimeter summarise --evidence: then no record is sent, only sums and digests. Columns
+    that state a mean and a deviation, quantiles, members, an interval or a set make it forecasts of a number or a set, which have
+    a report and earn no level.
 
     \b
     epimeter submit predictions.parquet --server https://registry.example --model-id triage --domain medical
     epimeter submit predictions.csv --server http://127.0.0.1:8600 --model-id m --certificate m.json --require L2
+    epimeter submit demand.parquet --server http://127.0.0.1:8600 --model-id demand --level 0.8
     """
     from epimeter.service.client import Client
 
@@ -80,13 +107,20 @@ def submit(
 
         for_42001["declaration"] = read_tables(declare)
     for_42001 = {name: value for name, value in for_42001.items() if value is not None}
+    summary = is_summary(file)
+    if task is None and not summary and _states_forecasts(file, format):
+        task = "distribution"
+    if task == "distribution":
+        refuse_for_forecasts(OF_RECORDS)
+    elif level is not None:
+        raise click.UsageError("--level is that of intervals and sets; predictions have none. Leave it out")
     with Client(server, key) as client:
-        if is_summary(file):
+        if summary:
             if for_42001:
                 raise click.UsageError(
                     f"{file} is a summary, which says nothing after ONTO 42001; leave its options out"
                 )
-            if choice != Choice() or format is not None:
+            if choice != Choice() or format is not None or task is not None:
                 raise click.UsageError(f"options about columns are for epimeter summarise; {file} is a summary already")
             from epimeter.cli.certify import evidence_in
             from epimeter.standards.method import agreed_domain
@@ -94,6 +128,8 @@ def submit(
             wanted = agreed_domain(domain, evidence_in([file]).domain, shown(file))
             with faults_of(shown(file), file):
                 found = client.evaluate_summary(Path(file).read_bytes(), domain=wanted, **told)
+        elif task == "distribution":
+            found = _forecasts_sent(client, file, domain, choice, format, level, told)
         else:
             found = _sent(client, file, domain, choice, format, told | for_42001)
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
@@ -102,9 +138,41 @@ def submit(
             click.echo(f"wrote {certificate}", err=True)
     earned = "NONE" if found.compliance is None else found.compliance.level
     order = ("NONE", "L1", "L2", "L3")
-    if level is not None and order.index(earned) < order.index(level):
-        click.echo(f"epimeter: level {level} is required; {earned} was earned", err=True)
+    if required is not None and order.index(earned) < order.index(required):
+        click.echo(f"epimeter: level {required} is required; {earned} was earned", err=True)
         raise click.exceptions.Exit(1)
+
+
+def _states_forecasts(file: str, format: str | None) -> bool:
+    from epimeter.readers.logs import is_log
+
+    return (format is not None or not is_log(file)) and is_forecast_file([file], format)
+
+
+def _forecasts_sent(
+    client: Client,
+    file: str,
+    domain: str | None,
+    choice: Choice,
+    format: str | None,
+    level: float | None,
+    told: dict[str, Any],
+) -> Evaluation:
+    """The answer to the forecasts in a file; they are doubted here, where their lines are known."""
+    from epimeter.sources.forecast_files import doubted, read_forecast_files
+
+    table = doubted(read_forecast_files([file], columns=choice.columns, format=format))
+    return client.evaluate_forecasts(
+        table.true,
+        model_id=told["model_id"],
+        model_version=told["model_version"],
+        domain=domain or "general",
+        level=level,
+        sample_weight=table.weight,
+        groups=table.group,
+        unlabelled=table.unlabelled,
+        **table.stated,
+    )
 
 
 def _sent(

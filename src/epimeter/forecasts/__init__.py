@@ -11,7 +11,7 @@ from epimeter.forecasts.columns import COLUMNS, forecast
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
 from epimeter.forecasts.row import KINDS, WORDING, Forecast, ForecastKind
 from epimeter.forecasts.sets import Sets
-from epimeter.forecasts.states import States
+from epimeter.forecasts.states import States, spread_of_states
 
 __all__ = [
     "COLUMNS",
@@ -26,4 +26,5 @@ __all__ = [
     "Sets",
     "States",
     "forecast",
+    "spread_of_states",
 ]

@@ -65,19 +65,26 @@ def read_states(y_true: Any, mean: Any, std: Any, variance: Any) -> dict[str, An
     return {"true": true, "mean": middle, "factor": _factor(spread, name, *true.shape)}
 
 
-def _factor(spread: Floats, name: str, n: int, d: int) -> Floats:
-    """The Cholesky factor of every row, from deviations, variances or covariances."""
+def spread_of_states(spread: Floats, name: str, n: int, d: int) -> Floats:
+    """Deviations, variances or covariances, one row a state: shape (n, d), or (n, d, d) of covariances."""
     if spread.shape in ((d, d), (n, d, d)) and spread.ndim > 1 and name == "variance":
         largest = np.abs(spread).max(axis=(-1, -2), keepdims=True)
         if (np.abs(spread - np.swapaxes(spread, -1, -2)) > SKEW * largest).any():
             raise InputError("variance must be symmetric where it holds covariances", field="variance")
-        return _cholesky(np.broadcast_to(spread, (n, d, d)))
+        return np.broadcast_to(spread, (n, d, d))
     if spread.shape not in ((), (d,), (n, d)):
         shapes = f"a number or have shape ({d},) or ({n}, {d})" + (
             f", ({d}, {d}) or ({n}, {d}, {d})" if name == "variance" else ""
         )
         raise InputError(f"{name} must be {shapes}; got {spread.shape}", field=name)
-    rows = np.broadcast_to(spread, (n, d))
+    return np.broadcast_to(spread, (n, d))
+
+
+def _factor(spread: Floats, name: str, n: int, d: int) -> Floats:
+    """The Cholesky factor of every row, from deviations, variances or covariances."""
+    rows = spread_of_states(spread, name, n, d)
+    if rows.ndim == 3:
+        return _cholesky(rows)
     bad = ~(rows > 0).all(axis=1)
     if bad.any():
         row, count = int(np.argmax(bad)), int(bad.sum())

@@ -13,7 +13,7 @@ set                        set of labels: also prediction_set, conformal_set
 =========================  ====================================================================
 
 The truth is `y`, `y_true`, `target`, `outcome`, `truth`, `actual` or `label`. Where two kinds are there, the roles that
-the caller names decide.
+the caller names decide; several columns named as the mean are those of a state.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "interval": ("lower", "upper"),
     "set": ("set",),
 }
-ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), *BESIDE)
+ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), "covariance", *BESIDE)
 SEVERAL = ("quantiles", "members", "slice")
 """Roles of several columns."""
 
@@ -93,6 +93,11 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     for role in said:
         if role not in ROLES:
             raise ReadError(f"no role of a forecast is called {shown(role)}; they are {', '.join(ROLES)}", field=role)
+    told = {role: several_columns(names, said[role], role, source) for role in COMPONENTS if said.get(role)}
+    if len(told.get("mean", ())) > 1:
+        return _told_state(names, told, said, source)
+    if "covariance" in told:
+        raise ReadError("covariance is that of a state; name its means one after the other, as mean=A,B", field="mean")
     state = _components(names) if set(said) <= set(BESIDE) else {}
     if len(state.get("mean", ())) > 1 and "truth" in state:
         return _state_roles(names, state, said, source)
@@ -135,17 +140,9 @@ def _state_roles(
     names: Sequence[str], state: Mapping[str, tuple[str, ...]], said: Mapping[str, str], source: str
 ) -> ForecastRoles:
     """The roles of a state; its components must be numbered 0 to d - 1 in every role, covariances on and above the diagonal."""
-    spreads = [role for role in ("std", "variance", "covariance") if role in state]
-    if len(spreads) != 1:
-        has = listed([state[role][0] for role in spreads], "and") if spreads else "none"
-        raise ReadError(
-            f"a state must have one of std_0 …, var_0 … or cov_0_0 … beside its means; {source} has {has}", field="std"
-        )
-    d = len(state["mean"])
-    wanted: dict[str, list[tuple[int, ...]]] = {
-        role: [(i,) for i in range(d)] for role in ("truth", "mean", spreads[0])
-    }
-    if spreads[0] == "covariance":
+    spread, d = _spread(state, source), len(state["mean"])
+    wanted: dict[str, list[tuple[int, ...]]] = {role: [(i,) for i in range(d)] for role in ("truth", "mean", spread)}
+    if spread == "covariance":
         wanted["covariance"] = [(i, j) for i in range(d) for j in range(i, d)]
     for role, places in wanted.items():
         have = [tuple(map(int, re.findall(r"\d+", word_of(name).split("_", 1)[1]))) for name in state[role]]
@@ -155,12 +152,41 @@ def _state_roles(
                 f"{listed(state[role])} for {role}",
                 field=role,
             )
-    chosen = {role: state[role] for role in ("truth", "mean", spreads[0])}
-    if spreads[0] == "covariance":
+    chosen = {role: state[role] for role in ("truth", "mean", spread)}
+    if spread == "covariance":
         upper = [name for name in state["covariance"] if _on_or_above(name)]
         chosen["covariance"] = tuple(upper)
     chosen |= _columns_by_role(names, said, source, BESIDE)
     return ForecastRoles("state", chosen)
+
+
+def _told_state(
+    names: Sequence[str], told: Mapping[str, tuple[str, ...]], said: Mapping[str, str], source: str
+) -> ForecastRoles:
+    """The roles of a state whose columns the caller names, component by component; covariances row by row from the diagonal."""
+    spread, d = _spread(told, source), len(told["mean"])
+    for role in ("truth", "mean", spread):
+        count = d * (d + 1) // 2 if role == "covariance" else d
+        if len(told.get(role, ())) != count:
+            raise ReadError(
+                f"a state of {d} means must have {count} columns for {role}; {source} has "
+                f"{listed(told[role], 'and') if role in told else 'none'}",
+                field=role,
+            )
+    beside = {role: name for role, name in said.items() if role in BESIDE}
+    chosen = {role: told[role] for role in ("truth", "mean", spread)}
+    return ForecastRoles("state", chosen | _columns_by_role(names, beside, source, BESIDE))
+
+
+def _spread(state: Mapping[str, tuple[str, ...]], source: str) -> str:
+    """The one role that says how far a state may be from its means."""
+    spreads = [role for role in ("std", "variance", "covariance") if role in state]
+    if len(spreads) != 1:
+        has = listed([state[role][0] for role in spreads], "and") if spreads else "none"
+        raise ReadError(
+            f"a state must have one of std_0 …, var_0 … or cov_0_0 … beside its means; {source} has {has}", field="std"
+        )
+    return spreads[0]
 
 
 def _on_or_above(name: str) -> bool:
@@ -175,6 +201,8 @@ def _columns_by_role(
     """The columns of every role, said or found by name."""
     by_word, found = by_words(names), {}
     for role in roles:
+        if role == "covariance":
+            continue  # that of a state, which has columns of its own
         if role in said:
             if said[role]:
                 several = role in SEVERAL

@@ -21,6 +21,8 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from epimeter.errors import EpimeterError, InputError
+from epimeter.forecasts import COLUMNS as FORECAST
+from epimeter.readers.forecast_arrow import forecast_stream
 from epimeter.service.schemas import (
     CertificateState,
     Evaluation,
@@ -141,9 +143,48 @@ class Client:
         query |= {"metrics": None if metrics is None else ",".join(metrics), "preregistration": preregistration}
         query |= {"onto_domain": onto_domain, "strategy": strategy, "new_baseline": new_baseline}
         query["declaration"] = None if declaration is None else msgspec.json.encode(declaration).decode("utf-8")
-        body = _stream({"confidence": confidence, "correct": correct, **columns})
-        made = self._typed(Evaluation, "POST", "/v1/evaluate", query, body, ARROW)
-        return self.wait(made.evaluation_id) if wait and made.status == "queued" else made
+        return self._evaluated(_stream({"confidence": confidence, "correct": correct, **columns}), query, wait)
+
+    def evaluate_forecasts(
+        self,
+        y_true: Any,
+        *,
+        model_id: str,
+        domain: str = "general",
+        model_version: str | None = None,
+        dataset_id: str | None = None,
+        metrics: list[str] | None = None,
+        level: float | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        unlabelled: int = 0,
+        wait: bool = True,
+        **stated: Any,
+    ) -> Evaluation:
+        """Submit forecasts of a number or of a set; they have a report, and earn no level.
+
+        Parameters
+        ----------
+        y_true
+            What came true; None (of numbers: NaN too) where nobody knows.
+        level
+            Coverage that intervals or sets claim; None is 0.9.
+        sample_weight, groups
+            As in `epimeter.evaluate_forecasts`.
+        unlabelled
+            Rows that are not among these because their truth is not known; they are counted.
+        stated
+            The forecast: ``mean`` with ``std`` or ``variance``; ``quantiles``; ``members``; ``lower`` and ``upper``; ``sets``.
+        """
+        for name in stated:
+            if name not in FORECAST:
+                raise InputError(f"a forecast is stated by {', '.join(FORECAST)}; got {name!r:.40}", field=name)
+        query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
+        query |= {"metrics": None if metrics is None else ",".join(metrics)}
+        query["level"] = None if level is None else repr(float(level))
+        given = {name: values for name, values in stated.items() if values is not None}
+        body = forecast_stream(y_true, given, weight=sample_weight, group=groups, unlabelled=unlabelled)
+        return self._evaluated(body, query, wait)
 
     def evaluate_summary(
         self,
@@ -258,6 +299,10 @@ class Client:
     def end_key(self, key_id: str) -> None:
         """End a key at once."""
         self._request("DELETE", f"/v1/auth/api-keys/{key_id}")
+
+    def _evaluated(self, stream: bytes, query: Mapping[str, str | None], wait: bool) -> Evaluation:
+        made = self._typed(Evaluation, "POST", "/v1/evaluate", query, stream, ARROW)
+        return self.wait(made.evaluation_id) if wait and made.status == "queued" else made
 
     def _typed(
         self,

@@ -18,10 +18,17 @@ import numpy as np
 
 from epimeter import readers
 from epimeter.errors import EpimeterError, InputError, ReadError
+from epimeter.forecasts import WORDING as FORECAST_WORDING
 from epimeter.kinds import WORDING
 from epimeter.readers.forecast import Choice
+from epimeter.readers.forecast_arrow import write_forecasts
+from epimeter.readers.forecast_columns import BESIDE as FORECAST_BESIDE
+from epimeter.readers.forecast_columns import ROLES as FORECAST_ROLES
+from epimeter.readers.forecast_columns import forecast_roles_of, states_forecast
+from epimeter.readers.forecast_table import ForecastTable, read_forecasts
 from epimeter.readers.table import Table
 from epimeter.service.schemas import COLUMNS
+from epimeter.sources.forecast_files import validated
 from epimeter.standards.records import Records, records_of
 from epimeter.store.moments import moment
 
@@ -30,9 +37,13 @@ FORMATS |= {"jsonl": "ndjson", "arrow": "arrow"}
 FORECAST = ("confidence", "probability", "probabilities")
 OUTCOME = ("correct", "label", "prediction")
 BESIDE = ("timestamp", "id", "unknown", "detected", "class", "ground_truth_source")
-ROLES = (*FORECAST, *OUTCOME, *BESIDE)
+STATED = ("mean", "std", "variance", "covariance", "quantiles", "members", "lower", "upper", "set")
+"""What a column is only where forecasts of a number or of a set are stated."""
+ROLES = (*FORECAST, *OUTCOME, *BESIDE, "truth", *STATED, "weight", "group")
 """What a column can be told to be."""
-ALIASES = {"y_prob": FORECAST, "y_true": OUTCOME, "classes": ("class",)}
+SEVERAL = ("probabilities", "truth", *STATED[:6])
+"""Roles that several columns may play."""
+ALIASES = {"y_prob": FORECAST, "y_true": (*OUTCOME, "truth"), "classes": ("class",), "sets": ("set",)}
 CELLS = 3
 
 
@@ -61,10 +72,17 @@ def looked_at(
             "notes": [],
             "refusal": None,
             "roles": {},
+            "of_probabilities": True,
         }
         told |= {"meaning": "", "columns": [{"name": one, "cells": some[:CELLS]} for one, some in cells.items()]}
+        said = {role: name for role, name in columns.items() if name}
+        told["of_probabilities"] = not (_states(said) if said else states_forecast(list(cells)))
         try:
-            table = readers.read(path, columns=Choice(dict(columns), kind=kind), format=form)
+            if not told["of_probabilities"]:
+                said = _forecast_roles(list(cells), said, kind, path.name, told)
+                return told | _forecasts(read_forecasts(path, columns=said, format=form), target)
+            columns = {("label" if role == "truth" else role): name for role, name in columns.items()}
+            table = readers.read(path, columns=Choice(columns, kind=kind), format=form)
             told["roles"] = served(table, list(cells))
             given = records_of(table, now=moment(at), assume_utc=assume_utc)
             told |= {"kind": table.kind, "meaning": WORDING[table.kind].what, "n_rows": table.n_rows}
@@ -73,6 +91,53 @@ def looked_at(
         except EpimeterError as fault:
             told["refusal"] = _refusal(fault, told["roles"] or _turned(columns), list(cells))
     return told
+
+
+def _states(said: Mapping[str, str]) -> bool:
+    """Whether roles were chosen that only a forecast of a number or of a set has."""
+    return any(role in STATED for role in said)
+
+
+def _forecast_roles(
+    names: list[str], said: dict[str, str], kind: str | None, source: str, told: dict[str, Any]
+) -> dict[str, str]:
+    """What is said of the columns of forecasts, less what their names say already; the roles are told."""
+    if kind is not None:
+        raise InputError(
+            f"{kind} is a kind of probabilities; a forecast of a number or of a set is told by its columns. Choose as the "
+            "columns say",
+            field="kind",
+        )
+    if "label" in said:
+        said["truth"] = ",".join(filter(None, (said.get("truth"), said.pop("label"))))
+    for role in said:
+        if role not in FORECAST_ROLES:
+            raise InputError(
+                f"{role} is no role of a forecast of a number or of a set; choose not used for {said[role]}", field=role
+            )
+    stated = {role: set(one.split(",")) for role, one in said.items() if role not in FORECAST_BESIDE}
+    if stated and states_forecast(names) and stated == _by_name(names, source):
+        # The numbers in the names say the order of a state's components, whatever that of the file is.
+        said = {role: one for role, one in said.items() if role in FORECAST_BESIDE}
+    if stated:
+        said |= {role: "" for role in FORECAST_BESIDE if role not in said}  # found by its name, and not wanted
+    found = forecast_roles_of(names, said, source).columns
+    told["roles"] = {name: role for role, each in found.items() for name in each}
+    return said
+
+
+def _forecasts(table: ForecastTable, target: BinaryIO) -> dict[str, Any]:
+    """What a file of forecasts holds; its rows go to `target` under the names that bodies have."""
+    validated(table)
+    write_forecasts(table, target)
+    facts = {"kind": table.kind, "meaning": FORECAST_WORDING[table.kind]}
+    return facts | {"n_rows": table.n_rows, "unlabelled": table.unlabelled}
+
+
+def _by_name(names: list[str], source: str) -> dict[str, set[str]]:
+    """The columns that state a forecast where nobody says which."""
+    found = forecast_roles_of(names, {}, source).columns
+    return {role: set(each) for role, each in found.items() if role not in FORECAST_BESIDE}
 
 
 def plain_name(name: str) -> str:

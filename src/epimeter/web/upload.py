@@ -27,7 +27,7 @@ from epimeter.service.access import Caller
 from epimeter.service.answers import Work, once
 from epimeter.service.api import evaluations as api
 from epimeter.service.bodies import Body, media_type, receive
-from epimeter.service.dropped_files import BESIDE, FORMATS, ROLES, plain_name
+from epimeter.service.dropped_files import BESIDE, FORMATS, ROLES, SEVERAL, plain_name
 from epimeter.service.errands import LookAtFile, MadeDocument
 from epimeter.service.predictions import ARROW
 from epimeter.service.problems import Problem
@@ -43,7 +43,7 @@ Id = Annotated[str, Path(max_length=40)]
 MOST = 20
 """Files of one organisation that may wait at a time."""
 KINDS = ("", "answer", "event", "classes")
-SAID = ("model_id", "model_version", "domain", "preregistration")
+SAID = ("model_id", "model_version", "domain", "preregistration", "level")
 PIECE = 1 << 18
 
 
@@ -173,7 +173,7 @@ def _form_facts(fields: dict[str, Any]) -> Facts:
         if role:
             if role not in ROLES:
                 raise Problem("invalid", f"a role must be one of {', '.join(ROLES)}; got {role[:40]!r}")
-            if columns.get(role) and role != "probabilities":
+            if columns.get(role) and role not in SEVERAL:
                 raise Problem("invalid", f"two columns cannot both be {role}: {columns[role]}, {name}"[:300])
             columns[role] = f"{columns[role]},{name}" if columns.get(role) else str(name)
         number += 1
@@ -182,6 +182,19 @@ def _form_facts(fields: dict[str, Any]) -> Facts:
         raise Problem("invalid", f"kind must be one of {', '.join(KINDS[1:])}")
     said = {name: one(fields, name) for name in SAID}
     return {"columns": columns, "kind": kind, "assume_utc": one(fields, "assume_utc") == "yes"} | said
+
+
+def _of_rows(said: Facts) -> Facts:
+    """What is said of the rows, as a query would say it."""
+    given = {name: said[name] for name in SAID if said[name]}
+    if "level" in given:
+        try:
+            given["level"] = float(given["level"])
+        except ValueError:
+            raise Problem(
+                "invalid", f"coverage must be a number between 0 and 1; got {given['level'][:20]!r}"
+            ) from None
+    return given
 
 
 def _spent(request: Request, caller: Caller, body: Body, told: schemas.Facts, upload_id: str) -> Work:
@@ -212,7 +225,7 @@ async def evaluate(request: Request, fields: Fields, upload_id: Id) -> Response:
                     return shown(request, "columns.html", _facts(row, found, said), 422 if found["refusal"] else 200)
                 state.gate.count(request, caller.organization, caller.tier)
                 try:
-                    facts = api.facts_of({name: said[name] for name in SAID if said[name]})
+                    facts = api.facts_of(_of_rows(said))
                     body = Body.of(rows.file)
                     made = await to_thread.run_sync(
                         lambda: once(
