@@ -36,7 +36,14 @@ def test_every_command_of_the_page_works(tmp_path):
     assert (tmp_path / "passport.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "badge.svg").read_text().startswith("<svg")
-    for word in ('"verdict":"VALID"', '"status":"REVOKED"', '"level":"L3"', "event: signal", '"signal_id"', "too narrow"):
+    for word in (
+        '"verdict":"VALID"',
+        '"status":"REVOKED"',
+        '"level":"L3"',
+        "event: signal",
+        '"signal_id"',
+        "too narrow",
+    ):
         assert word in done.stdout, word
     assert (tmp_path / "triage.json").exists()
 

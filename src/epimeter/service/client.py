@@ -22,7 +22,6 @@ import msgspec
 
 from epimeter.errors import EpimeterError, InputError
 from epimeter.forecasts import COLUMNS as FORECAST
-from epimeter.readers.forecast_arrow import forecast_stream
 from epimeter.service.schemas import (
     CertificateState,
     Evaluation,
@@ -37,6 +36,7 @@ from epimeter.service.schemas import (
     Signal,
     Usage,
 )
+from epimeter.sources.forecast_arrow import forecast_stream
 
 ARROW = "application/vnd.apache.arrow.stream"
 SUMMARY = "application/vnd.epimeter.summary"

@@ -21,13 +21,13 @@ from epimeter.errors import EpimeterError, InputError, ReadError
 from epimeter.forecasts import WORDING as FORECAST_WORDING
 from epimeter.kinds import WORDING
 from epimeter.readers.forecast import Choice
-from epimeter.readers.forecast_arrow import write_forecasts
 from epimeter.readers.forecast_columns import BESIDE as FORECAST_BESIDE
 from epimeter.readers.forecast_columns import ROLES as FORECAST_ROLES
 from epimeter.readers.forecast_columns import forecast_roles_of, states_forecast
 from epimeter.readers.forecast_table import ForecastTable, read_forecasts
 from epimeter.readers.table import Table
 from epimeter.service.schemas import COLUMNS
+from epimeter.sources.forecast_arrow import write_forecasts
 from epimeter.sources.forecast_files import validated
 from epimeter.standards.records import Records, records_of
 from epimeter.store.moments import moment
