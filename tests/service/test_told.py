@@ -12,7 +12,9 @@ from email import policy
 from pathlib import Path
 from types import SimpleNamespace
 
+import jsonschema
 import pytest
+import yaml
 from servers import running
 
 from epimeter.monitor.change import CalibrationChange
@@ -104,3 +106,54 @@ def test_files_for_grafana_ask_for_gauges_that_there_are(name, exposed):
         (asked_for,) = board["__inputs"]
         sources = [part["datasource"] for part in (*panels, *board["templating"]["list"]) if "datasource" in part]
         assert len(sources) >= len(panels) and {one["uid"] for one in sources} == {f"${{{asked_for['name']}}}"}
+
+
+def _without(board, *path):
+    *way, last = path
+    for step in way:
+        board = board[step]
+    del board[last]
+
+
+def _with(board, value, *path):
+    *way, last = path
+    for step in way:
+        board = board[step]
+    board[last] = value
+
+
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        lambda board: None,
+        lambda board: _with(board, "graph", "panels", 0, "type"),
+        lambda board: _with(board, "12", "panels", 1, "gridPos", "w"),
+        lambda board: _without(board, "panels", 2, "gridPos", "h"),
+        lambda board: _without(board, "panels", 3, "targets", 0, "expr"),
+        lambda board: _with(board, "Bias", "panels", 4, "titel"),
+        lambda board: _with(board, "often", "templating", "list", 0, "refresh"),
+        lambda board: _with(board, "every", "panels", 5, "options", "tooltip", "mode"),
+        lambda board: _with(board, {"value": 1}, "panels", 6, "fieldConfig", "defaults", "thresholds"),
+        lambda board: _without(board, "schemaVersion"),
+        lambda board: _with(board, "now-30d", "time"),
+    ],
+)
+def test_the_dashboard_is_one_by_the_schema_of_grafana_and_a_broken_one_is_not(breaks):
+    schema = json.loads((Path(__file__).parent / "grafana" / "dashboard.schema.json").read_text())
+    board = json.loads((GRAFANA / "calibration.json").read_text())
+    sound = json.loads(json.dumps(board))
+    breaks(board)
+    faults = [fault.message for fault in jsonschema.Draft7Validator(schema).iter_errors(board)]
+    assert bool(faults) == (board != sound), faults
+
+
+def test_alert_rules_have_what_prometheus_reads(exposed):
+    (group,) = yaml.safe_load((GRAFANA / "alerts.yaml").read_text())["groups"]
+    assert set(group) == {"name", "rules"} and len({rule["alert"] for rule in group["rules"]}) == len(group["rules"])
+    for rule in group["rules"]:
+        assert {"alert", "expr", "annotations"} <= set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
+        asked = re.fullmatch(r"(\w+) (==|<|>) \d+", rule["expr"])
+        assert asked and asked[1] in exposed and re.fullmatch(r"[1-9]\d*[smhd]", rule.get("for", "1m"))
+        named = re.findall(r"\{\{ (\S+) \}\}", " ".join(rule["annotations"].values()))
+        assert set(named) <= {"$labels.system", "$labels.organization", "$value"}
+        assert rule["labels"]["severity"] in ("info", "warning")
