@@ -102,3 +102,29 @@ def test_the_words_of_a_study_follow_from_its_numbers():
     told = " ".join(findings([row("smece", 100, 0.01, "", 0.8), row("ece", 100, 0.0105, "", 0.8)], once))
     assert "none is seen to reject" in told and "none is seen to cover" in told
     assert "`smece`, `ece`: off by" in told and "every metric is correlated" in told
+
+
+def test_every_cell_of_every_size_has_a_cost_and_the_whole_study_takes_less_than_three_hours_of_two_cores():
+    cost = {
+        name: sum(map(bias.seconds, bias.cells(0, sets).values()))
+        for name, sets in (("small", bias.SMALL), ("medium", bias.MEDIUM), ("whole", bias.SETS))
+    }
+    assert cost["small"] < cost["medium"] < cost["whole"] < 2 * 3 * 3600
+
+
+def test_metrics_that_need_all_pairs_of_many_classes_are_left_out_where_they_take_long(monkeypatch):
+    """dkde of 10,000 rows of four classes takes a minute; of an event it takes less than a second."""
+    monkeypatch.setattr(bias, "_seeds", lambda cell: [])
+    assert "dkde" in bias.measured({"truth": "over", "rows": 10_000, "sets": 1, "seed": 0})["metrics"]
+    assert "dkde" not in bias.measured({"truth": "4 classes", "rows": 10_000, "sets": 1, "seed": 0})["metrics"]
+
+
+def test_a_study_says_how_long_it_will_take_and_what_is_done_already(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(bias, "TRUTHS", {"over": {"name": "over"}})
+    monkeypatch.setattr(bias, "NUMBERS", {})
+    words = ["experiment", "bias", str(tmp_path / "s"), "--size", "tiny", "--no-figures", "--processes", "1"]
+    for said in ("about 1 s on 1 process", "1 of 1 cells are done"):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert not ended.value.code
+        assert said in capsys.readouterr().err

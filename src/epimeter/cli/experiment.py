@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,14 @@ def bias(folder: str, seed: int, size: str, figures: bool, processes: int | None
         require_matplotlib()
     sets = {"tiny": study.TINY, "small": study.SMALL, "medium": study.MEDIUM, "whole": study.SETS}[size]
     results = _run(
-        folder, "bias", {"seed": seed, "size": size}, study.cells(seed, sets), study.measured, processes
-    )  # fmt: skip
+        folder,
+        "bias",
+        {"seed": seed, "size": size},
+        study.cells(seed, sets),
+        study.measured,
+        processes,
+        study.seconds,
+    )
     place, table = Path(folder), bias_tables.overall(results)
     (place / "cells.csv").write_text(bias_tables.as_csv(bias_tables.rows(results)), "utf-8")
     (place / "metrics.csv").write_text(bias_tables.as_csv(table), "utf-8")
@@ -143,15 +150,40 @@ def _which(table: Any, rows: int) -> str:
     return f"at {size:,} rows nearest to the true l1 error, root mean square over truths: {named}{beside}"
 
 
-def _run(folder: str, name: str, settings: dict[str, Any], cells: Any, work: Any, processes: int | None) -> Any:
-    """Work through a study with a bar; what is done stays when it is stopped."""
+def _run(
+    folder: str,
+    name: str,
+    settings: dict[str, Any],
+    cells: Any,
+    work: Any,
+    processes: int | None,
+    seconds: Callable[[Any], float] | None = None,
+) -> Any:
+    """Work through a study with a bar; what is done stays when it is stopped. `seconds` says what a cell takes."""
+    from epimeter.core.threads import cores
     from epimeter.experiments.folder import opened
     from epimeter.experiments.running import run
 
     with opened(folder, name, settings) as study:
-        bar = Progress(len(cells), "cells")
+        done = study.results()
+        cost = {key: seconds(cell) if seconds else 1.0 for key, cell in cells.items() if key not in done}
+        if len(cost) < len(cells):
+            click.echo(f"{len(cells) - len(cost)} of {len(cells)} cells are done", err=True)
+        if seconds and cost:
+            many = processes or cores()
+            # The last of them may be among the longest, and then it works alone.
+            about = sum(cost.values()) / many + max(cost.values()) * (1 - 1 / many)
+            click.echo(f"about {_lasting(about)} on {many} process{'es' * (many > 1)}", err=True)
+        bar = Progress(round(sum(cost.values())), "s of work" if seconds else "cells")
+        told = 0.0
+
+        def progress(key: str) -> None:
+            nonlocal told
+            before, told = round(told), told + cost[key]
+            bar(round(told) - before)
+
         try:
-            return run(study, cells, work, processes=processes, progress=bar)
+            return run(study, cells, work, processes=processes, progress=progress)
         except KeyboardInterrupt:
             bar.close()
             click.echo(
@@ -161,3 +193,10 @@ def _run(folder: str, name: str, settings: dict[str, Any], cells: Any, work: Any
             raise click.exceptions.Exit(130) from None
         finally:
             bar.close()
+
+
+def _lasting(seconds: float) -> str:
+    """A time in the unit that one would say it in."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

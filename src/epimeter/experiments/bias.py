@@ -61,6 +61,16 @@ MATRICES = {"4 classes": 10_000, "100 classes": 100, "1,000 classes": 100}
 """Rows up to which classes are drawn: metrics of all classes take long."""
 FEWER = {"1,000 classes": 5}
 """Of these there are so many times fewer samples: one takes as long as a hundred of one column."""
+SECONDS: dict[str, dict[int, float]] = {
+    "one column": {100: 0.40, 1_000: 0.95, 10_000: 2.4, 100_000: 10.5, 1_000_000: 102.0},
+    "numbers": {100: 0.03, 1_000: 0.03, 10_000: 0.11, 100_000: 1.2, 1_000_000: 16.0},
+    "4 classes": {100: 0.8, 1_000: 1.5, 10_000: 5.0},
+    "100 classes": {100: 0.7},
+    "1,000 classes": {100: 4.6},
+}
+"""Processor time of one sample under all metrics, by truth and rows; to say beforehand how long a study takes."""
+BEFORE = {"1,000 classes": 6.0}
+"""Seconds before the first sample: what the metrics tend to."""
 MOST_ROWS = 10_000
 """Intervals are counted up to so many rows."""
 LEVEL = 0.95
@@ -75,6 +85,12 @@ def cells(seed: int, sets: dict[int, int]) -> dict[str, dict[str, Any]]:
         for name in (*TRUTHS, *NUMBERS)
         if n <= MATRICES.get(name, n)
     }
+
+
+def seconds(cell: dict[str, Any]) -> float:
+    """About how long a cell takes on one core: what a sample took when the study was last timed."""
+    known = SECONDS.get(cell["truth"]) or SECONDS["numbers" if cell["truth"] in NUMBERS else "one column"]
+    return cell["sets"] * known[cell["rows"]] + BEFORE.get(cell["truth"], 0.3)
 
 
 def measures() -> dict[str, Metric[Any]]:
@@ -95,7 +111,8 @@ def measured(cell: dict[str, Any]) -> dict[str, Any]:
     if cell["truth"] in NUMBERS:
         return _measured_numbers(cell)
     law, n = truth(**TRUTHS[cell["truth"]]), cell["rows"]
-    taken = {name: m for name, m in measures().items() if m.card.seconds(n) <= PATIENCE}
+    classes = law.classes if law.kind == "classes" else 2  # of more than two, some metrics need all pairs of rows
+    taken = {name: m for name, m in measures().items() if m.card.seconds(n, n_classes=classes) <= PATIENCE}
     kept = _nothing_yet(taken)
     limits = {name: limit(law, name) for name in taken}
     for seed in _seeds(cell):
