@@ -48,22 +48,37 @@ def test_an_alarm_comes_by_mail(tmp_path):
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout.readline() == "ready\n"
         try:
-            with running(tmp_path, smtp=f"smtp://127.0.0.1:{port}", mail_from="watch@example.org") as service:
-                owner = service.tenant("Told")
-                wanted = {"url": "mailto:ada@example.org", "events": ["alarm.opened"]}
+            with (
+                running(tmp_path, smtp=f"smtp://127.0.0.1:{port}", mail_from="watch@example.org") as service,
+                service.tenant("Told") as owner,
+            ):
+                wanted = {"url": "mailto:ada@example.org", "events": ["alarm.opened", "alarm.changed"]}
                 assert owner.post("/v1/webhooks", json=wanted).status_code == 201
                 bad = owner.post("/v1/webhooks", json={"url": "mailto:a@b, c@d", "events": ["alarm.opened"]})
                 assert bad.status_code == 422
                 rows = [{"id": str(k), "confidence": 0.9, "time": "2026-01-05T00:00:00Z"} for k in range(30)]
                 assert owner.post("/v1/systems/bot/predictions", json={"predictions": rows}).status_code == 200
-                end = time.monotonic() + 30
-                while not (found := list((box / "new").glob("*"))) and time.monotonic() < end:
-                    time.sleep(0.1)
+                mail = mails(box, "alarm.opened: bot")[0]
+                (name, *_) = re.findall(r'"alarm": "(.+)"', mail.get_content())
+                taken = owner.post("/v1/systems/bot/alarms/acknowledge", json={"alarm": name, "by": "Ada"})
+                assert taken.status_code == 200, taken.text
+                (changed,) = mails(box, "alarm.changed: bot")
         finally:
             server.kill()
-    mail = email.message_from_bytes(found[0].read_bytes(), policy=policy.default)
     assert mail["To"] == "ada@example.org" and mail["From"] == "watch@example.org"
-    assert mail["Subject"] == "alarm.opened: bot" and "since 2026-01-0" in mail.get_content()
+    assert "since 2026-01-0" in mail.get_content()
+    assert name in changed.get_content() and '"state": "acknowledged"' in changed.get_content()
+
+
+def mails(box, subject, seconds=60):
+    """The mails with a subject, once there is one."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = [email.message_from_bytes(f.read_bytes(), policy=policy.default) for f in (box / "new").glob("*")]
+        if found := [mail for mail in found if mail["Subject"] == subject]:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"no mail came: {subject}")
 
 
 def test_gauges_of_systems_are_bounded_and_their_names_escaped():

@@ -14,6 +14,7 @@ from epimeter.errors import InputError
 from epimeter.monitor.document import page
 from epimeter.monitor.settings import MonitorSettings, rate_of
 from epimeter.monitor.watch import look
+from epimeter.service import webhooks
 from epimeter.service.access import Known
 from epimeter.service.alarm_feed import atom
 from epimeter.service.answers import answer
@@ -203,6 +204,7 @@ def acknowledged(request: Request, caller: Known, system_id: System, raw: Raw) -
         except InputError as fault:
             raise Problem("not-found", str(fault)) from None
         collection.remember(number, history)
+        webhooks.emit(db, caller.organization, "alarm.changed", {"system_id": system_id, **history.events[-1]})
         journal.note(
             db, organization=caller.organization, actor=caller.key_id, action="alarm.acknowledged", subject=system_id,
             alarm=wanted.alarm, by=wanted.by,
