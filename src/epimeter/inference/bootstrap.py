@@ -62,7 +62,9 @@ class Resampler:
         self.views, self.statistics, self.plan, self.seed, self.undefined = views, statistics, plan, seed, undefined
         self.sums = [{recipe: of_view[recipe] for recipe in shared} for of_view in sums]
         self.needs_rows = any(s.recipe is None or s.recipe not in shared for s in statistics)
-        self.n_rows, self.generator = views[0].n_rows, random.words(seed)
+        self.n_rows = plan.width if plan.simple else views[0].n_rows
+        """Rows, or blocks of rows where `plan` and `atoms` are those of blocks."""
+        self.generator = random.words(seed)
 
     @property
     def by_counts(self) -> bool:

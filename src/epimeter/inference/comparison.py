@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from epimeter.card_index import find
 from epimeter.errors import InputError
-from epimeter.inference.bootstrap import Resampler, bootstrapped, ends
+from epimeter.inference.blocks import in_blocks
+from epimeter.inference.bootstrap import Resampler, ends
 from epimeter.inference.consistency import redrawn
 from epimeter.inference.draws import Progress, at_least, at_most, counts_and_sides, replicates, side_bits
 from epimeter.inference.intervals import OPTIONS
@@ -32,6 +33,8 @@ Floats = NDArray[np.float64]
 INFINITE = "not tested where infinite"
 LABELS = 60
 """Draws of labels by which it is seen how large an error is by chance alone: a mean, for which few suffice."""
+APART = 1 << 64
+"""Added to the seed of these draws: predictions made up with the same small seed would be the numbers that draw their labels."""
 
 
 def compare(
@@ -91,8 +94,14 @@ def compare(
     pairs = list(itertools.combinations(range(len(names)), 2))
     means = [statistic for statistic in statistics if groups is None and isinstance(statistic.recipe, MeanOf)]
     atoms = atoms_of(views, statistics)
-    resampler = Resampler(views, statistics, plan, seed, atoms=atoms)
-    swappings = [Swapping(views[a], views[b], means, (atoms[a], atoms[b])) for a, b in pairs] if means else []
+    drawing, pooled = in_blocks(plan, atoms, statistics, seed)
+    resampler = Resampler(views, statistics, drawing, seed, atoms=pooled)
+    swappings = (
+        [Swapping(views[a], views[b], means, (pooled[a], pooled[b]), resampler.n_rows) for a, b in pairs]
+        if means
+        else []
+    )
+    word = "paired bootstrap" + _drawn_things(plan, drawing)
     drawn, nulls = _paired_draws(resampler, swappings, draws, threads, progress)
     chance = [_by_chance(v, statistics, draws, seed, threads) for v in views]
     rows = []
@@ -109,10 +118,10 @@ def compare(
                 if not reached and statistic.recipe in atoms[a] and statistic.recipe in atoms[b]:
                     sums = atoms[a][statistic.recipe], atoms[b][statistic.recipe]
                     p_value = min(p_value, tail_bound(*sums, values[0] - values[1]))
-                method = "paired bootstrap; swapping test"
+                method = f"{word}; swapping test"
             else:
                 p_value = _equal_p(statistic, values[0] - values[1], spread, chance[a][s] - chance[b][s], plan.width)
-                method = "paired bootstrap" if groups is None else "paired bootstrap by groups"
+                method = word
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     made = _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
     if groups is not None and 2 * len(rows) > (1 - level) * (draws + 1):
@@ -231,23 +240,47 @@ def compare_samples(
     statistics = _statistics(metrics, level, draws, seed)
     views = [view(*first, kind=kind), view(*second, kind=kind)]
     plans: list[Scheme] = [scheme(v.n_rows, None, labels) for v, labels in zip(views, groups, strict=True)]
-    drawn = [
-        bootstrapped([v], statistics, plan, draws, seed + i, threads, progress=progress)[:, 0]
+    made = [
+        _drawn(v, statistics, plan, draws, seed + i, threads, progress)
         for i, (v, plan) in enumerate(zip(views, plans, strict=True))
     ]
+    drawn = [values for values, _ in made]
     chance = [_by_chance(v, statistics, draws, seed + i, threads) for i, v in enumerate(views)]
     rows = []
     for s, statistic in enumerate(statistics):
         values = statistic.of_view(views[0]), statistic.of_view(views[1])
         spread = _apart(drawn[0][:, s], drawn[1][:, s])
         units = min(plan.width for plan in plans)
-        word = "independent bootstrap" + (" by groups" if any(labels is not None for labels in groups) else "")
+        word = "independent bootstrap" + max((things for _, things in made), key=len)
         if np.isfinite(values).all():
             p_value = _equal_p(statistic, values[0] - values[1], spread, chance[0][s] - chance[1][s], units)
         else:
             p_value, word = math.nan, INFINITE
         rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
     return _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
+
+
+def _drawn(
+    given: View,
+    statistics: Sequence[Statistic],
+    plan: Scheme,
+    draws: int,
+    seed: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> tuple[Floats, str]:
+    """The statistics of one sample on rows that are drawn again, shape (draws, statistics), and what was drawn."""
+    drawing, atoms = in_blocks(plan, atoms_of([given], statistics), statistics, seed)
+    resampler = Resampler([given], statistics, drawing, seed, atoms=atoms)
+    values = np.stack(replicates(draws, resampler.values, threads, progress))[:, 0]
+    return values, _drawn_things(plan, drawing)
+
+
+def _drawn_things(plan: Scheme, drawing: Scheme) -> str:
+    """What a bootstrap drew, where it did not draw rows."""
+    if plan.start is not None:
+        return " by groups"
+    return "" if drawing is plan else f" of {drawing.width:,} blocks of rows"
 
 
 def _apart(first: Any, second: Any) -> Any:
@@ -271,7 +304,7 @@ def _by_chance(given: View, statistics: Sequence[Statistic], draws: int, seed: i
     mean, places = np.zeros(len(statistics)), [s for s, statistic in enumerate(statistics) if _is_error(statistic)]
     if places:
         some = [statistics[s] for s in places]
-        drawn = redrawn(given, some, min(draws, LABELS), seed, False, threads, undefined=0.0)
+        drawn = redrawn(given, some, min(draws, LABELS), seed + APART, False, threads, undefined=0.0)
         mean[places] = drawn.mean(axis=0)
     return mean
 

@@ -42,7 +42,7 @@ class Swapping:
     """The difference of two models after their predictions change places in some rows.
 
     Where a metric is a sum of atoms, both sides follow from what the swapped rows add to either model. `atoms` are what
-    `atoms_of` gives for both, where it was asked already.
+    `atoms_of` gives for both, where it was asked already; those of `n_blocks` blocks of rows, where that is given.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Swapping:
         second: View,
         statistics: Sequence[Statistic],
         atoms: Sequence[dict[Recipe, Atoms]] | None = None,
+        n_blocks: int | None = None,
     ) -> None:
         if first.prob.shape != second.prob.shape:
             shapes = f"{first.prob.shape} and {second.prob.shape}"
@@ -59,7 +60,7 @@ class Swapping:
         one, other = atoms_of([first, second], statistics) if atoms is None else atoms
         asked = {statistic.recipe for statistic in statistics}
         self.pairs = {recipe: (one[recipe], other[recipe]) for recipe in one if recipe in other and recipe in asked}
-        ones = np.ones(first.n_rows, np.int32)
+        ones = np.ones(first.n_rows if n_blocks is None else n_blocks, np.int32)
         self.whole = {recipe: (a.totals(ones), b.totals(ones)) for recipe, (a, b) in self.pairs.items()}
         plain = {recipe: pair for recipe, pair in self.pairs.items() if pair[0].order is None and pair[1].order is None}
         self.alike = {recipe: b.minus(a) for recipe, (a, b) in plain.items()}

@@ -29,8 +29,8 @@ Integers = NDArray[np.int64]
 class Atoms:
     """Rows as integers, laid out cell after cell.
 
-    `columns[:, j]` is what row `order[j]` adds; cell c owns the places from `start[c]` to `start[c + 1]`; `assemble`
-    makes a summary of the totals, an array of shape (cells, columns).
+    `columns[:, j]` is what row `order[j]` adds; a row has several places where it is a block of rows. Cell c owns the places from
+    `start[c]` to `start[c + 1]`; `assemble` makes a summary of the totals, an array of shape (cells, columns).
     """
 
     order: NDArray[np.int32] | None
@@ -69,7 +69,7 @@ class Atoms:
         return len(self.start) - 1
 
     @property
-    def n_rows(self) -> int:
+    def n_places(self) -> int:
         return int(self.columns.shape[1])
 
     def minus(self, other: Atoms) -> Atoms:
@@ -81,6 +81,25 @@ class Atoms:
         place = {int(column): number for number, column in enumerate(chosen)}
         pairs = tuple(place[high] for high in self.pairs if high in place and high + 1 in place)
         return replace(self, columns=np.ascontiguousarray(self.columns[chosen]), pairs=pairs)
+
+    def pooled(self, block: NDArray[np.int32], n_blocks: int) -> Atoms:
+        """The rows of a block as one thing that is drawn: what they add to each cell together, where one of them is in it.
+
+        `block` is the block of each row. A block must add less than 2^31 to any cell.
+        """
+        cell = np.repeat(np.arange(self.n_cells), np.diff(self.start))
+        slot = cell * n_blocks + (block if self.order is None else block[self.order])
+        size = self.n_cells * n_blocks
+        used = np.flatnonzero(np.bincount(slot, minlength=size))
+        table = np.empty((len(self.columns), len(used)), np.int32)
+        for into, column in zip(table, self.columns, strict=True):
+            total = np.bincount(slot, column, size)[used]  # doubles are exact below 2^53
+            if not np.abs(total).max(initial=0) < 1 << 31:
+                raise OverflowError("a block of rows adds more than 31 bits to a cell")
+            into[:] = total
+        order = None if self.order is None else (used % n_blocks).astype(np.int32)
+        start = np.searchsorted(used, np.arange(self.n_cells + 1) * n_blocks)
+        return replace(self, order=order, start=start, columns=table)
 
     def totals(self, counts: NDArray[Any]) -> Integers:
         """The totals of so many copies of each row."""
@@ -126,7 +145,7 @@ class Atoms:
         for number in range(len(self.columns)):
             if number - 1 in self.pairs:
                 continue  # with its upper half
-            accepted(lib.epi_number_ends(*self._number(number), self.n_rows, write(ends), 2))
+            accepted(lib.epi_number_ends(*self._number(number), self.n_places, write(ends), 2))
             least, most = ends.tolist()
             if most == least == 0:
                 continue  # nothing is ever added
@@ -145,10 +164,10 @@ class Atoms:
                 home.append((limb, number + lower, shift - HALF if paired and not lower else shift))
             cuts.append((number, used, count))
             used += count
-        table = np.empty((used, self.n_rows), np.int16)
+        table = np.empty((used, self.n_places), np.int16)
         for number, first, count in cuts:
             some = table[first : first + count]
-            accepted(lib.epi_number_limbs(*self._number(number), self.n_rows, LIMB, count, write(some), some.size))
+            accepted(lib.epi_number_limbs(*self._number(number), self.n_places, LIMB, count, write(some), some.size))
         return table, home
 
     def _number(self, column: int) -> tuple[Any, Any, int]:
