@@ -183,6 +183,7 @@ def test_the_forms_are_read_back_by_foreign_parsers(tmp_path):
     assert told["exit_code"] == 1 and [v["outcome"] for v in told["verdicts"]] == ["pass", "fail", "pass"]
     assert run("gate", path, "-o", files["g.md"]).exit_code == 1 and "nll at most 0.01" in files["g.md"].read_text()
     same = run("gate", path, "--junit", files["g.xml"], "--sarif", files["g.xml"])
+    assert "--junit and --sarif both name" in same.output
     assert same.exit_code == 2 and files["g.xml"].read_text().startswith("<?xml")
 
 
@@ -273,7 +274,9 @@ def test_no_output_replaces_what_a_gate_reads(tmp_path):
     for option in ("--junit", "--sarif", "--shields"):
         for name in ("a.csv", "before.csv"):
             done = run("gate", path, option, tmp_path / name)
-            assert done.exit_code == 2 and "must be another file than those that are read" in done.output
+            assert done.exit_code == 2 and f"{option} must be another file than those that are read" in done.output
+        assert f"{option} must be another file" in run("gate", path, option, path).output
+        assert f"{option} must lie in a folder that exists" in run("gate", path, option, tmp_path / "no" / "g").output
     assert (tmp_path / "a.csv").read_text().startswith("y_true")
     run("gate", path, "--sarif", tmp_path / "g.sarif")
     found = json.loads((tmp_path / "g.sarif").read_text())["runs"][0]["results"][0]

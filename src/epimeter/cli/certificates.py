@@ -24,7 +24,7 @@ def certificates(folder: str, as_json: bool, calendar: str | None) -> None:
     from epimeter.trust.key_file import write_whole
     from epimeter.trust.standing import shown
 
-    in_a_folder(calendar)
+    in_a_folder(calendar, "--calendar")
     at = moment_of(None)
     with opened(folder, at) as registry:
         lines = registry.listing(at)

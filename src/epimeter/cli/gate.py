@@ -47,12 +47,14 @@ def gate(
     from epimeter.gate.judging import files_of
 
     form = asked_form(output, as_json, without=("png", "svg"))
-    named = [os.path.abspath(path) for path in (output, junit, sarif, shields) if path is not None]
-    if len(set(named)) < len(named):
-        raise click.UsageError("every form must have a file of its own; two options name the same")
-    for path in (output, junit, sarif, shields):
-        in_a_folder(path)
-        refuse_overwriting(path, policy)
+    written = {"--output": output, "--junit": junit, "--sarif": sarif, "--shields": shields}
+    owner: dict[str, str] = {}
+    for option, path in written.items():
+        in_a_folder(path, option)
+        refuse_overwriting(path, policy, option=option)
+        first = option if path is None else owner.setdefault(os.path.realpath(path), option)
+        if first != option:
+            raise click.UsageError(f"every form must have a file of its own; {first} and {option} both name {path}")
     gates = read_policy(policy)
     strange = [name for name in only if name not in [one.name for one in gates]]
     if strange:
@@ -64,8 +66,8 @@ def gate(
         number = sum(len(one.requirements) for one in gates)
         click.echo(f"{policy}: {len(gates)} gates, {number} requirements")
         return
-    for path in (output, junit, sarif, shields):
-        refuse_overwriting(path, *(file for one in gates for file in files_of(one)))
+    for option, path in written.items():
+        refuse_overwriting(path, *(file for one in gates for file in files_of(one)), option=option)
     found = judge(gates)
     write(found.rendered(form), output)
     for path, text in ((junit, junit_xml), (sarif, sarif_json), (shields, badge)):

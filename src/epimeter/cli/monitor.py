@@ -116,7 +116,7 @@ def feed(state: str, files: tuple[str, ...], output: str, as_json: bool, **optio
     from epimeter.monitor.notes import note
 
     in_a_folder(output or None)
-    in_a_folder(state)
+    in_a_folder(state, "STATE")
     history = History.load(state) if os.path.exists(state) else None
     if history is None:
         settings = _settings(options)

@@ -16,12 +16,12 @@ ROW_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson", ".arrow")
 """What a table of rows is written as."""
 
 
-def refuse_overwriting(output: str | None, *inputs: str | None) -> None:
+def refuse_overwriting(output: str | None, *inputs: str | None, option: str = "--output") -> None:
     """Refuse an output that is one of the files read: after a slip of the hand the data would be gone."""
     for source in inputs:
         given = output is not None and source is not None and os.path.exists(output) and os.path.exists(source)
         if given and os.path.samefile(str(output), str(source)):
-            raise click.UsageError(f"--output must be another file than those that are read; {output} is one")
+            raise click.UsageError(f"{option} must be another file than those that are read; {output} is one")
 
 
 def asked_form(output: str | None, as_json: bool = False, *, without: tuple[str, ...] = ()) -> str:
@@ -50,10 +50,10 @@ def write(rendered: str | bytes, output: str | None) -> None:
     click.echo(f"wrote {output}", err=True)
 
 
-def in_a_folder(output: str | None) -> None:
+def in_a_folder(output: str | None, option: str = "--output") -> None:
     """Refuse an output in a folder that is not there, before anything is done that cannot be undone."""
     if output is not None and not os.path.isdir(os.path.dirname(output) or "."):
-        raise click.UsageError(f"--output must lie in a folder that exists; {os.path.dirname(output)} does not")
+        raise click.UsageError(f"{option} must lie in a folder that exists; {os.path.dirname(output)} does not")
 
 
 def row_suffix(output: str) -> str:
