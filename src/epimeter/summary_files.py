@@ -209,7 +209,7 @@ def _together(bodies: Sequence[SummaryFile]) -> Ledger:
         head.n_classes,
         sum(part.facts["unlabelled"] for part in bodies),
         tuple(dict.fromkeys(note for part in bodies for note in part.facts["skipped"])),
-        dict(bodies[0].facts["source"]),
+        _source(bodies),
         joined_evidence([_evidence(part) for part in bodies]),
         merged_findings(Findings.from_dict(part.facts["findings"]) for part in bodies if "findings" in part.facts),
     )
@@ -219,6 +219,13 @@ def _together(bodies: Sequence[SummaryFile]) -> Ledger:
             f"{whole.n_rows:,} rows and evidence of {whole.evidence.n_rows:,}"
         )
     return whole
+
+
+def _source(bodies: Sequence[SummaryFile]) -> dict[str, Any]:
+    """Where the rows of the first file came from; that rows belong together is said of any."""
+    sources = [part.facts["source"] for part in bodies]
+    groups = [source["groups"] for source in sources if "groups" in source]
+    return dict(sources[0]) | ({"groups": groups[0]} if groups else {})
 
 
 def _class_counts(part: SummaryFile, place: int) -> Sequence[int]:

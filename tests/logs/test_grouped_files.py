@@ -65,3 +65,36 @@ def test_more_rows_than_can_be_held_are_counted_as_rows_and_it_is_said(answers, 
     low, high = figures(found)["accuracy"][1:]
     assert high - low < 0.1
     assert "rows with one question are not independent" in said
+
+
+def several_answers(folder):
+    path = folder / "answers.csv"
+    rows = [
+        (q, 0.05 + 0.1 * ((q + e) % 10), (q * 7 + e) % 3 == 0, f"2026-01-{1 + q % 20:02}T00:00:00Z")
+        for q in range(40)
+        for e in range(3)
+    ]
+    text = "question,confidence,correct,timestamp\n" + "".join(f"q{q},{p:.2f},{int(y)},{t}\n" for q, p, y, t in rows)
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_summary_says_that_it_counts_rows_and_so_does_what_it_is_merged_into(tmp_path):
+    file, alone = several_answers(tmp_path), tmp_path / "alone.csv"
+    alone.write_text("confidence,correct\n0.5,1\n0.25,0\n")
+    for source, name in ((file, "a.epi"), (str(alone), "b.epi")):
+        assert CliRunner().invoke(command_line, ["summarise", source, "-o", str(tmp_path / name)]).exit_code == 0
+    merged = ["merge", str(tmp_path / "b.epi"), str(tmp_path / "a.epi"), "-o", str(tmp_path / "c.epi")]
+    assert CliRunner().invoke(command_line, merged).exit_code == 0
+    said = {
+        name: CliRunner().invoke(command_line, ["report", str(tmp_path / name)]).output
+        for name in ("a.epi", "b.epi", "c.epi")
+    }
+    assert "rows of one question are not independent, and a summary counts rows" in said["a.epi"]
+    assert "rows of one question" in said["c.epi"] and "rows of one question" not in said["b.epi"]
+
+
+def test_evidence_of_answers_that_are_not_independent_is_refused(tmp_path):
+    file = several_answers(tmp_path)
+    done = CliRunner().invoke(command_line, ["summarise", file, "--evidence", "-o", str(tmp_path / "a.epi")])
+    assert "120 answers to 40 questions" in str(done.exception) and "--unit question" in str(done.exception)

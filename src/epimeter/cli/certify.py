@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,10 +44,13 @@ def subject_options(command: Any) -> Any:
 
 
 def is_summary(file: str) -> bool:
-    """Whether a file is a summary."""
+    """Whether a file is a summary: by its name, or by how it begins."""
     from epimeter.summary_files import SUFFIX
 
-    return file.endswith(SUFFIX)
+    if file.endswith(SUFFIX) or not os.path.isfile(file):
+        return file.endswith(SUFFIX)
+    with open(file, "rb") as stream:
+        return stream.read(4) == b"EPI2"
 
 
 def evidence_in(files: Sequence[str]) -> Evidence:

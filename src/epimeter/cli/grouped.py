@@ -20,6 +20,7 @@ from epimeter.report.measurement import Report
 
 if TYPE_CHECKING:
     from epimeter.readers.table import Table
+    from epimeter.sources.paths import SourceFile
 
 HELD = 100_000_000
 """Numbers that are held, rows times columns: less than a gigabyte."""
@@ -30,24 +31,34 @@ NEEDED = ("label", "confidence", "probabilities", "weight", "features", "group",
 
 def grouped_files(files: list[str], choice: Choice, format: str | None, asked: Streaming) -> list[str] | None:
     """The files to hold, where their rows have groups and no option asks for a pass; None for a pass over them."""
+    found, name = _grouped_places(files, choice, format)
+    if name is None or name in asked.by:
+        return None
+    by_folder = any(set(asked.by) & set(place.folders) for place in found)
+    if not by_folder and not replace(asked, by=(), value=None).asked:
+        return [place.path for place in found]
+    _say_rows_count(name)
+    return None
+
+
+def group_column(files: list[str], choice: Choice, format: str | None) -> str | None:
+    """The column that says which rows of the files belong together; None where there is none."""
+    return _grouped_places(files, choice, format)[1]
+
+
+def _grouped_places(files: list[str], choice: Choice, format: str | None) -> tuple[list[SourceFile], str | None]:
     from epimeter.readers import batches
     from epimeter.sources.paths import places
     from epimeter.sources.routes import SQL
 
     if "-" in files or any(SQL.match(name) for name in files):
-        return None
+        return [], None
     try:
         found = places(files)
         first = next(iter(batches(found[0].path, columns=choice, format=format)), None)
     except (EpimeterError, OSError):
-        return None  # the pass says what is wrong
-    if first is None or first.group is None or first.roles.get("group") in (None, *asked.by):
-        return None
-    by_folder = any(set(asked.by) & set(place.folders) for place in found)
-    if not by_folder and not replace(asked, by=(), value=None).asked:
-        return [place.path for place in found]
-    _say_rows_count(first.roles["group"])
-    return None
+        return [], None  # the pass says what is wrong
+    return found, None if first is None or first.group is None else first.roles.get("group")
 
 
 def _say_rows_count(name: str) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from epimeter.cli.columns import column_options, logits_option
+from epimeter.cli.grouped import group_column
 from epimeter.cli.outputs import refuse_overwriting
 from epimeter.cli.progress import Progress
 from epimeter.cli.settings import choices_of
@@ -82,12 +84,20 @@ def summarise(
         bars.append(Progress(total))
         return bars[0]
 
+    facts: dict[str, Any]
     source: Any = list(files) if len(files) > 1 else files[0]
     if format is None and is_log(list(files)):
         refuse_table_options(choice)
-        source = read_log(files, options=choice.log).frame(by)
+        answers = read_log(files, options=choice.log)
+        source = answers.frame(by)
+        notes = [note.removesuffix(", and intervals count questions") for note in answers.notes]
+        several = len(source["question"].unique()) < source.num_rows
+        facts = {"name": answers.source, "notes": notes} | ({"groups": "question"} if several else {})
+        del answers
     else:
         refuse_log_options(choice, files[0])
+        name = group_column(list(files), choice, format)
+        facts = {} if name in (None, by) else {"groups": name}
     try:
         ledger = summarised(
             source,
@@ -108,6 +118,7 @@ def summarise(
     finally:
         for bar in bars:
             bar.close()
+    ledger = replace(ledger, source=ledger.source | facts)
     if evidence:
         from epimeter.trust.evidence_files import gathered
 

@@ -137,9 +137,11 @@ def joined(ledgers: Iterable[Ledger]) -> Ledger:
     slices = {
         value: _joined_slices([part.slices[value] for part in filled if value in part.slices]) for value in values
     }
+    groups = [part.source["groups"] for part in parts if "groups" in part.source]
     return replace(
         first,
         slices=slices,
+        source=first.source | ({"groups": groups[0]} if groups else {}),
         unlabelled=sum(part.unlabelled for part in parts),
         skipped=tuple(dict.fromkeys(note for part in parts for note in part.skipped)),
         evidence=joined_evidence([part.evidence for part in parts]),

@@ -18,7 +18,7 @@ from epimeter.inference.spread import SamplingDesign
 from epimeter.passes.ledger import Ledger, SliceTotals
 from epimeter.passes.plan import DIAGRAM, VERDICT_TOTALS, Plan
 from epimeter.passes.selection import Entry
-from epimeter.report.cautions import cautions, contrary, damaged, recalibrated, repeated
+from epimeter.report.cautions import cautions, contrary, counted_alone, damaged, recalibrated, repeated
 from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
@@ -123,6 +123,7 @@ def report(
             *_suspicions(plan, totals, rows, table),
             *recalibrated(source),
             *repeated(source),
+            *counted_alone(source),
             *contrary(source),
             *cautions(plan.kind, totals, rows, table, lines),
             *few_groups,

@@ -48,6 +48,17 @@ def repeated(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"{found['count']:,} {rows} the id of an earlier one (the first is {found['first']!r:.40}): rows twice?",)
 
 
+def counted_alone(source: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence where rows belong to groups and only sums over rows were kept."""
+    name = source.get("groups")
+    if not name:
+        return ()
+    return (
+        f"rows of one {name} are not independent, and a summary counts rows: its intervals are too narrow where a {name} has "
+        "several",
+    )
+
+
 def contrary(source: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence where a column of predictions does not name the likeliest class: the answers given are not those measured."""
     found = source.get("predictions")

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
+from epimeter.errors import InputError
+from epimeter.inference.intervals import FEW_UNITS
 from epimeter.readers import Choice, read
 from epimeter.sources.paths import matching
 from epimeter.trust.evidence import Evidence, evidence_of, merged
@@ -36,6 +38,14 @@ def gathered(
     found = []
     for path in matching(files):
         table = read(path, columns=columns, format=format)
+        clusters = table.clusters
+        if clusters is not None and len(set(clusters)) >= FEW_UNITS:
+            raise InputError(
+                f"the records of a summary must stand for themselves, since it counts records; {table.source} has "
+                f"{table.evidence}. Certify from the file itself, which counts what is independent; of a log "
+                "--unit question makes one record a question",
+                field="group",
+            )
         found.append(evidence_of(table, at=at, assume_utc=assume_utc))
         if done is not None:
             done(table.n_rows)
