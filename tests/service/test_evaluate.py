@@ -8,7 +8,9 @@ import time
 import ground
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from epimeter.cli import epimeter
 from epimeter.standards import ers_evaluate
 from epimeter.trust.passports import attached
 
@@ -476,6 +478,25 @@ def test_the_service_claims_no_more_of_42001_than_the_command(tenant):
     assert passport["methodology"]["strategy"] == "equal_mass"
     wrong = tenant.post(PATH, json=ground.body(made, declaration={"flag": {}}))
     assert wrong.status_code == 422 and "its tables are" in wrong.text
+
+
+@pytest.mark.parametrize("n", [60, 1_500, 3_000])
+def test_the_report_of_the_service_is_that_of_the_command(tenant, tmp_path, n):
+    made = ground.columns(n=n, seed=n)
+    made["unknown"] = (np.arange(n) % 3 == 0).tolist()
+    sent = send(tenant, ground.ndjson(made), "application/x-ndjson").json()
+    stored = tenant.get(f"/v1/evaluations/{sent['evaluation_id']}/report").json()
+    data, out = tmp_path / "rows.jsonl", tmp_path / "report.json"
+    data.write_bytes(ground.ndjson(made))
+    said = ["--domain", "general", "--system", "m", "--date", stored["date"]]
+    done = CliRunner().invoke(epimeter, ["evaluate", str(data), "--standard", "both", *said, "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    found = json.loads(out.read_bytes())
+    for one in (found, stored):
+        del one["source"], one["report"]["source"]  # a file has a name and columns of names
+    del stored["report"]["curves"]  # what the page draws
+    assert stored == found
+    assert any(one["interval"] is not None for one in stored["readings"])
 
 
 def test_what_stands_in_the_way_of_a_certificate_is_said_before(tenant):

@@ -16,7 +16,7 @@ from epimeter.standards.assurance import assurance
 from epimeter.standards.declaration import declaration, read_declaration
 from epimeter.standards.digests import code_digest
 from epimeter.standards.records import records
-from epimeter.standards.resampling import share_interval
+from epimeter.standards.resampling import drawn_by, share_interval
 from epimeter.standards.schemas import schema
 
 DAY = np.timedelta64(86_400_000_000, "us")
@@ -54,6 +54,31 @@ def test_the_null_mean_is_that_of_the_consistency_test():
     order = np.lexsort((correct, prob))
     slow = consistency_test(correct[order], prob[order], metric="ece", metric_params={"bins": 10}, draws=199)
     assert made["ers.ece"].null_mean == pytest.approx(slow.null_mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["equal_width", "equal_mass", "adaptive"])
+def test_drawing_the_sums_of_bins_tells_what_drawing_the_records_tells(strategy):
+    correct, prob, unknown, _ = columns(2_001)
+    given = records(correct, prob, unknown=unknown)
+    rows, other = (evaluated(given, strategy=strategy, interval="bootstrap", draws=1000, seed=seed) for seed in (0, 1))
+    sums = evaluated(given, strategy=strategy, draws=1000)
+    for name in ("ers.ece", "ers.ers", "onto.ece", "onto.ors"):
+        spans = [made[name].interval for made in (rows, other, sums)]
+        assert "of the bins' sums by their normal law" in spans[2].method
+        width = spans[0].high - spans[0].low
+        chance = max(abs(spans[0].low - spans[1].low), abs(spans[0].high - spans[1].high))
+        away = max(abs(spans[0].low - spans[2].low), abs(spans[0].high - spans[2].high))
+        assert away <= max(3 * chance, 0.1 * width), name
+    for name in ("ers.ece", "onto.ece"):
+        assert sums[name].null_mean == pytest.approx(rows[name].null_mean, rel=0.1)
+
+
+def test_how_an_interval_was_found_is_read_off_what_its_document_says():
+    given = records(*columns(100)[:2])
+    for how in ("bootstrap", "normal", "asymptotic"):
+        found = evaluated(given, standard="ers", interval=how, draws=1234, seed=7)["ers.ece"].interval
+        assert drawn_by(found.method) == how
+        assert drawn_by(found.holding(found.high + 1).method) == how
 
 
 def test_the_delta_method_agrees_with_the_bootstrap_on_many_records():

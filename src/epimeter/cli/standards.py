@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from epimeter.report.measurement import Report
     from epimeter.standards.evaluated import StandardsEvaluation
     from epimeter.standards.records import Records
-    from epimeter.standards.resampling import Wanted
+    from epimeter.standards.replicates import Wanted
 
 F = TypeVar("F", bound=Callable[..., Any])
 

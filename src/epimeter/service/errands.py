@@ -42,7 +42,6 @@ from epimeter.standards.ers_sums import THRESHOLD
 from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.records import Records
-from epimeter.standards.resampling import Wanted
 from epimeter.standards.stored import as_weighed
 from epimeter.store.moments import moment
 from epimeter.summaries.travel import to_bytes
@@ -346,8 +345,7 @@ def measured_forecasts(rows: ForecastRows, facts: Facts) -> MeasuredForecasts:
 def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:
     """Evaluate the records of one system."""
     answers = given.answer
-    # By the delta method, as sums are: it costs a millisecond. Certificates and passports draw again where rows are few.
-    found = after_standards(given, facts, at, interval="asymptotic")
+    found = after_standards(given, facts, at)
     report = report_on(given.given, metrics=facts.metrics, source={"name": facts.model_id})
     recipe = ers_ece.reads
     assert recipe is not None
@@ -383,7 +381,6 @@ def after_standards(
     facts: Facts,
     at: datetime,
     *,
-    interval: Wanted,
     organization: str = "",
     passport: bool = False,
 ) -> StandardsEvaluation:
@@ -399,7 +396,6 @@ def after_standards(
             organization=organization, system_id=facts.model_id, model_version=facts.model_version or ""
         ),
         strategy=facts.strategy,
-        interval=interval,
         passport=passport,
         source={"name": facts.model_id},
     )
@@ -426,9 +422,7 @@ def reckoned(facts: Facts, n_rows: int, most: float) -> float:
 def _passport(errand: WritePassport, columns: Columns) -> bytes:
     facts, at = errand.facts, moment(errand.at)
     given = to_records(columns, at)
-    return _written(
-        after_standards(given, facts, at, interval="auto", organization=errand.organization, passport=True), errand
-    )
+    return _written(after_standards(given, facts, at, organization=errand.organization, passport=True), errand)
 
 
 def _written(found: StandardsEvaluation, errand: WritePassport) -> bytes:

@@ -36,8 +36,8 @@ from epimeter.standards.method import compared, method_reference, methodology, s
 from epimeter.standards.onto42001 import OntoEvaluation, composed, ratio_of, recall_of, without_level
 from epimeter.standards.reading import readings_of
 from epimeter.standards.records import RecordFacts, Records
+from epimeter.standards.replicates import AssessmentPlan, Sorted, Wanted, settled
 from epimeter.standards.requirement import DataRequirement, lacking_sentences, requirements_of
-from epimeter.standards.resampling import AssessmentPlan, Sorted, Wanted, settled
 from epimeter.standards.unknowns import recall_by_category
 from epimeter.summaries import Bins
 

@@ -24,8 +24,9 @@ from epimeter.standards.evaluation import facts_of, unclaimed_of
 from epimeter.standards.judgement import judged
 from epimeter.standards.method import methodology
 from epimeter.standards.reading import ers_readings
+from epimeter.standards.replicates import AssessmentPlan
 from epimeter.standards.requirement import doubtful, ers_requirements
-from epimeter.standards.resampling import AssessmentPlan, limited, normal_ends, share_interval
+from epimeter.standards.resampling import limited, normal_ends, share_interval
 
 SUMS_ONLY = (
     "evaluated from sums: which inputs were unknown, and which records have the same id, cannot be seen in them; nothing is "

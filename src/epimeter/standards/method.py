@@ -13,7 +13,7 @@ from epimeter.readers.table import Table
 from epimeter.standards import ers, onto42001
 from epimeter.standards.declaration import Declaration
 from epimeter.standards.records import RecordFacts
-from epimeter.standards.resampling import AssessmentPlan
+from epimeter.standards.replicates import AssessmentPlan
 
 
 def domain_of(option: str | None, table: Table) -> str:

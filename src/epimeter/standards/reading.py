@@ -17,7 +17,8 @@ from epimeter.standards.assurance import Assurance, assurance
 from epimeter.standards.bands import RISK
 from epimeter.standards.ers import ErsEvaluation
 from epimeter.standards.onto42001 import OntoEvaluation
-from epimeter.standards.resampling import AssessmentPlan, Sorted, intervals, null_means, share_interval
+from epimeter.standards.replicates import AssessmentPlan, Sorted
+from epimeter.standards.resampling import intervals, null_means, share_interval
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,16 @@ from epimeter.standards.evaluation import evaluate_standards
 from epimeter.standards.from_sums import evaluate_totals
 from epimeter.standards.judgement import rounded
 from epimeter.standards.records import RecordPeriod, records_of
+from epimeter.standards.replicates import Wanted
 from epimeter.trust.canonical import from_moment
 from epimeter.trust.certificate import CONFIGURATION, Assessment
 from epimeter.trust.disclosure import record_columns, records_root
 from epimeter.trust.evidence import Evidence
 
 
-def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False) -> Assessment:
+def assess(
+    table: Table, *, domain: str, at: datetime, assume_utc: bool = False, interval: Wanted = "auto"
+) -> Assessment:
     """Evaluate a table after ONTO-ERS in the fixed profile.
 
     Parameters
@@ -37,6 +40,8 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         The moment of the evaluation; a record after it is refused.
     assume_utc
         Take times without a zone as UTC.
+    interval
+        How intervals are found, where a certificate says it already.
     """
     records = records_of(table, now=at, assume_utc=assume_utc)
     spread = _spread()
@@ -45,6 +50,7 @@ def assess(table: Table, *, domain: str, at: datetime, assume_utc: bool = False)
         standard="ers",
         domain=domain,
         date=at.astimezone(UTC).date(),
+        interval=interval,
         level=spread["level"],
         draws=spread["draws"],
         seed=spread["seed"],

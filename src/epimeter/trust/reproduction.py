@@ -9,6 +9,7 @@ from typing import Any
 
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
+from epimeter.standards.resampling import drawn_by
 from epimeter.trust.assessing import assess, assess_evidence
 from epimeter.trust.canonical import canonical_json, from_moment
 from epimeter.trust.certificate import Assessment, certified_kind, config_digest, from_sums
@@ -41,7 +42,11 @@ def reproduce(body: Mapping[str, Any], table: Table, *, assume_utc: bool = False
         table = replace(table, kind="answer")
     if from_sums(body["evidence"]):
         return compared(body, evidence_of(table, at=issued, assume_utc=assume_utc))
-    return _compared(body, assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc))
+    # Whether rows or sums are drawn depends on their number, and did otherwise in the past: the certificate says which.
+    how = drawn_by(body["evidence"]["interval_method"])
+    return _compared(
+        body, assess(table, domain=body["subject"]["domain"], at=issued, assume_utc=assume_utc, interval=how)
+    )
 
 
 def compared(body: Mapping[str, Any], evidence: Evidence) -> tuple[ComparedField, ...]:

@@ -21,7 +21,6 @@ from epimeter.service.problems import Problem
 from epimeter.service.renderings import document_of, rendered
 from epimeter.service.schemas import CertificateRequest
 from epimeter.store import collecting, evaluations, registry
-from epimeter.trust.canonical import load_canonical
 from epimeter.trust.entries import system_digest
 from epimeter.web.account import told
 from epimeter.web.page import Facts, Fields, change, page, visible
@@ -80,7 +79,7 @@ def evaluation(request: Request, evaluation_id: Id) -> Facts:
     return {
         "evaluation": facts,
         "system": system_of(caller, row["system_id"]),
-        "certificate": _certificate(state, issued[0]["id"]) if issued else None,
+        "certificate": issued[0]["id"] if issued else None,
         "rows_kept": bool(row["rows_kept"]),
         "may_certify": caller.may("certificates:write"),
         "report": report,
@@ -95,11 +94,6 @@ def evaluation(request: Request, evaluation_id: Id) -> Facts:
             if one["id"] != evaluation_id and one["level"] is not None and row["level"] is not None
         ],
     }
-
-
-def _certificate(state: Any, id: str) -> Facts:
-    document = load_canonical(state.ledger.registry.certificate(id))
-    return {"id": id, "interval_method": document["evidence"]["interval_method"]}
 
 
 def _shown(report: bytes) -> Facts:
