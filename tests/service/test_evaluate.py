@@ -1,5 +1,6 @@
 """POST /v1/evaluate and what follows from it, over a real connection."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -478,6 +479,34 @@ def test_the_service_claims_no_more_of_42001_than_the_command(tenant):
     assert passport["methodology"]["strategy"] == "equal_mass"
     wrong = tenant.post(PATH, json=ground.body(made, declaration={"flag": {}}))
     assert wrong.status_code == 422 and "its tables are" in wrong.text
+
+
+TOLD = {
+    "unknowns": {"taxonomy": "operational", "method": "confidence", "threshold": "0.5", "validation": "held out"},
+    "flags": {"frequency_kept": True},
+}
+
+
+@pytest.mark.parametrize("first", ["passport", "certificate"])
+def test_an_evaluation_says_that_a_passport_was_made_and_its_certificate_covers_what_it_says(tenant, first):
+    made = ground.columns(1500)
+    made["unknown"] = np.asarray(made["confidence"]) < 0.5
+    sent = tenant.post(PATH, json=ground.body(made, declaration=TOLD)).json()
+    assert any("passport" in reason for reason in sent["onto_42001"]["missing"])
+    at = f"/v1/evaluations/{sent['evaluation_id']}"
+    if first == "passport":
+        assert tenant.get(f"{at}/passport").status_code == 200
+    issued = tenant.post("/v1/certificates", json={"evaluation_id": sent["evaluation_id"]}).json()
+    passport = tenant.get(f"{at}/passport").json()
+    answer, report = tenant.get(at), tenant.get(f"{at}/report").json()
+    verdict, claimed = report["verdicts"]["onto"], answer.json()["onto_42001"]
+    assert verdict["flags"]["passport_generated"] and passport["conformance"]["flags"]["passport_generated"]
+    assert verdict["level"] == claimed["level"] == passport["conformance"]["level"] == "Level 2"
+    assert not any("passport" in reason for reason in (*claimed["missing"], *verdict["missing"]))
+    assert claimed["statement"] == verdict["statement"] and "Level 2" in claimed["statement"]
+    assert answer.json() | {"onto_42001": None} == sent | {"onto_42001": None}
+    covered = hashlib.sha256(answer.content).hexdigest()
+    assert issued["evidence"]["report_digest"] == f"sha-256:{covered}"
 
 
 @pytest.mark.parametrize("n", [60, 1_500, 3_000])

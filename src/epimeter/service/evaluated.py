@@ -75,6 +75,11 @@ def answer_of(
     )
 
 
+def with_passport(answer: Evaluation, found: StandardsEvaluation) -> Evaluation:
+    """The answer once a passport was made: what ONTO 42001 then allows to claim."""
+    return msgspec.structs.replace(answer, onto_42001=_onto(found))
+
+
 def forecasts_answer(
     number: str, facts: Facts, attempt: int, at: int, done: int, report: bytes, notes: tuple[str, ...]
 ) -> Evaluation:

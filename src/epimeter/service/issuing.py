@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From an evaluation to its certificate, once, whatever dies in between.
 
-1. The evaluation is the caller's, completed, certifiable, and its rows are kept.
+1. The evaluation is the caller's, completed, certifiable, and its rows are kept. One after ONTO 42001 gets its passport, which
+   changes the answer that the certificate covers.
 2. It is claimed: from here on one process issues, all others get its certificate or wait.
 3. A claim that its process left behind: perhaps the certificate was issued; the registry tells.
 4. Other evaluations of the system enter the log as attempts; then `trust` assesses, signs and logs.
@@ -22,6 +23,7 @@ from epimeter.service.access import Caller
 from epimeter.service.errands import AssessRows, CertificateDraft
 from epimeter.service.heart import Heart
 from epimeter.service.issuer_folder import IssuerFolder
+from epimeter.service.passports import lacks_passport, signed_passport
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
 from epimeter.service.schemas import CertificateRequest, Evaluation, Facts
@@ -40,6 +42,8 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
     if row is None:
         raise Problem("not-found", "no evaluation of yours has this id")
     _refuse(row)
+    if lacks_passport(row):
+        signed_passport(state, caller, row)
     facts = msgspec.json.decode(bytes(row["request"]), type=Facts)
     # 2.
     at = now()
@@ -59,6 +63,9 @@ def issue(state: Any, caller: Caller, wanted: CertificateRequest) -> tuple[str, 
     if claim == "theirs":
         raise Problem("in-flight", "this certificate is being issued", headers={"Retry-After": "2"})
     # 3.
+    with state.store.reading() as db:  # as it is since the claim: it does not change any more
+        row = evaluations.find(db, caller.organization, number)
+    assert row is not None
     report = bytes(row["result"])
     held = IssuingRight(state, number, at)
     try:

@@ -168,17 +168,23 @@ def held_against(
         return made
     told, method = made.declaration, made.methodology
     against = compared(method["strategy"], method["bins"], told, baseline, new_baseline)
-    return _reclaimed(made, against, due_now(told, baseline, made.date, made.onto.domain))
+    due = due_now(told, baseline, made.date, made.onto.domain)
+    return _reclaimed(made, against, due, made.claim.flags["passport_generated"])
 
 
-def _reclaimed(made: StandardsEvaluation, against: str | None, due: tuple[str, ...]) -> StandardsEvaluation:
+def with_passport(made: StandardsEvaluation) -> StandardsEvaluation:
+    """An evaluation of which a passport was made: Level 2 of ONTO 42001 asks for one (42001-8.1-b)."""
+    return made if made.claim is None else _reclaimed(made, made.baseline, made.due, passport=True)
+
+
+def _reclaimed(
+    made: StandardsEvaluation, against: str | None, due: tuple[str, ...], passport: bool
+) -> StandardsEvaluation:
     """The evaluation with the level that may be claimed beside the last one: what it was held against, and what was due."""
     assert made.onto is not None
     assert made.claim is not None
     told, method = made.declaration, made.methodology
-    fresh = claim(
-        LEVEL_NAMES.index(made.claim.measured_level), flags_of(told, due, made.claim.flags["passport_generated"])
-    )
+    fresh = claim(LEVEL_NAMES.index(made.claim.measured_level), flags_of(told, due, passport))
     return replace(
         made,
         baseline=against,
@@ -216,4 +222,6 @@ def as_weighed(made: StandardsEvaluation, stored: Mapping[str, Any]) -> Standard
     if made.judgement is not None:
         obstacles = [one for one in stored["verdicts"]["ers"]["obstacles"] if one not in made.judgement.obstacles]
         made = with_obstacles(made, tuple(obstacles), tuple(c for c in stored["cautions"] if c not in made.cautions))
-    return made if made.claim is None else _reclaimed(made, stored["baseline"], tuple(stored["due"]))
+    if made.claim is None:
+        return made
+    return _reclaimed(made, stored["baseline"], tuple(stored["due"]), made.claim.flags["passport_generated"])

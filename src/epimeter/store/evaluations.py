@@ -108,6 +108,11 @@ def complete(db: Connection, evaluation: str, **values: Any) -> bool:
     return db.execute(query.values(**values)).rowcount == 1
 
 
+def rewrite(db: Connection, evaluation: str, **documents: bytes) -> None:
+    """Put documents of a completed evaluation in the place of those it has."""
+    db.execute(update(evaluations).where(evaluations.c.id == evaluation).values(**documents))
+
+
 def find(db: Connection, organization: str, evaluation: str) -> RowMapping | None:
     """An evaluation of an organisation."""
     query = select(evaluations).where(evaluations.c.organization == organization, evaluations.c.id == evaluation)

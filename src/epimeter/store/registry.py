@@ -47,6 +47,12 @@ def claim(
     return "left", found
 
 
+def claimed(db: Connection, evaluation: str) -> bool:
+    """Whether a certificate of an evaluation was issued or is being issued."""
+    query = select(certificates.c.evaluation).where(certificates.c.evaluation == evaluation)
+    return db.execute(query).first() is not None
+
+
 def issued(db: Connection, evaluation: str, *, id: str, level: str, issued_at: int, expires_at: int) -> bool:
     """Note what was issued; false where another process noted it first."""
     values = {"id": id, "level": level, "issued_at": issued_at, "expires_at": expires_at}
