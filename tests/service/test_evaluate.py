@@ -121,9 +121,16 @@ def test_unknown_inputs_give_the_numbers_of_onto_42001(tenant):
     assert found["domain"] == "general_enterprise" and 0 <= found["u_recall"] <= 1
 
 
+TOLD = {
+    "unknowns": {"taxonomy": "operational", "method": "confidence", "threshold": "0.5", "validation": "held out"},
+    "flags": {"frequency_kept": True},
+}
+
+
 REFUSED = [
     ({"predictions": [{"confidence": 1.3, "correct": True}]}, "/predictions/0/confidence"),
-    ({"predictions": [{"confidence": 0.5, "correct": 1}]}, "/predictions/0/correct"),
+    ({"predictions": [{"confidence": 0.5, "correct": 2}]}, "/predictions/0/correct"),
+    ({"predictions": [{"confidence": 0.5, "correct": "1"}]}, "/predictions/0/correct"),
     ({"predictions": [{"confidence": "0.5", "correct": True}]}, "/predictions/0/confidence"),
     ({"predictions": [{"confidence": 0.5}]}, "/predictions/0"),
     ({"predictions": [{"confidence": 0.5, "correct": True, "more": 1}]}, "/predictions/0"),
@@ -481,10 +488,70 @@ def test_the_service_claims_no_more_of_42001_than_the_command(tenant):
     assert wrong.status_code == 422 and "its tables are" in wrong.text
 
 
-TOLD = {
-    "unknowns": {"taxonomy": "operational", "method": "confidence", "threshold": "0.5", "validation": "held out"},
-    "flags": {"frequency_kept": True},
-}
+def test_flags_are_true_and_false_or_1_and_0_as_in_files(tenant):
+    made = ground.columns(60)
+    made["unknown"], made["detected"] = np.arange(60) % 2 == 0, np.arange(60) % 3 == 0
+    rows = ground.rows(made)
+    counted = [row | {name: int(row[name]) for name in ("correct", "unknown", "detected")} for row in rows]
+    lists = {name: [row[name] for row in counted] for name in counted[0]}
+    digests = {
+        tenant.post(PATH, json={"model_id": "m", **body}).json()["dataset"]["whole_digest"]
+        for body in ({"predictions": rows}, {"predictions": counted}, {"columns": lists})
+    }
+    assert len(digests) == 1
+    counted[3]["unknown"] = 2
+    refused = tenant.post(PATH, json={"model_id": "m", "predictions": counted})
+    assert refused.status_code == 422 and refused.json()["errors"][0]["pointer"] == "/predictions/3/unknown"
+
+
+@pytest.mark.parametrize(
+    ("facts", "pointer", "word"),
+    [
+        (
+            {"predictions": [{"confidence": 3.2, "correct": True}, {"confidence": -1, "correct": True}]},
+            None,
+            "Apply softmax",
+        ),
+        ({"forecasts": {"mean": [1], "std": [1]}}, "/forecasts/truth", "Call it truth"),
+        (
+            {"forecasts": {"y": [1], "mean": [1], "std": [1], "lower": [0], "upper": [1]}},
+            "/forecasts/mean",
+            "Leave the",
+        ),
+        ({"metrics": ["brier_score", "ecee"]}, "/metrics/1", "GET /v1/metrics"),
+        ({"metrics": ["crps"]}, "/metrics/0", "sent as forecasts"),
+        ({"weights": [0.4, 0.4, 0.2]}, "/weights_reason", "Give weights_reason"),
+        ({"weights": [0.8, 0.1, 0.1], "weights_reason": "r"}, "/weights", "42001-A.5.3-a"),
+        ({"declaration": {"methodology": {"recalibration": "x"}}}, "/declaration/methodology/recalibration", "one of"),
+        ({"declaration": {"liability": {"query_volume": 3}}}, "/declaration/liability/domains", "42003-4.4.2-a"),
+    ],
+)
+def test_a_refusal_speaks_of_fields_of_the_body_and_not_of_options(tenant, facts, pointer, word):
+    rows = [{"confidence": 0.1 + 0.008 * row, "correct": row % 3 > 0, "unknown": row % 2 > 0} for row in range(100)]
+    body = {"model_id": "m", **facts}
+    if "forecasts" not in facts:
+        body = {"predictions": rows} | body
+    found = tenant.post(PATH, json=body)
+    assert found.status_code == 422, found.text
+    assert "--" not in found.text and word in found.json()["detail"]
+    if pointer is not None:
+        assert found.json()["errors"][0]["pointer"] == pointer
+
+
+def test_42001_A_5_3_a_the_weights_of_ORS_may_be_changed_with_a_reason(tenant):
+    made = ground.columns(1500)
+    made["unknown"] = np.asarray(made["confidence"]) < 0.5
+    bare = tenant.post(PATH, json=ground.body(made)).json()
+    refused = tenant.get(f"/v1/evaluations/{bare['evaluation_id']}/passport")
+    assert refused.status_code == 422 and "declaration.unknowns.taxonomy" in refused.json()["detail"]
+    usual = tenant.post(PATH, json=ground.body(made, declaration=TOLD)).json()
+    facts = {"declaration": TOLD, "weights": [0.4, 0.4, 0.2], "weights_reason": "stakes", "unknown_threshold": 0.3}
+    found = tenant.post(PATH, json=ground.body(made, **facts)).json()
+    onto = found["onto_42001"]
+    assert onto["ors"] != usual["onto_42001"]["ors"] and onto["u_recall"] < usual["onto_42001"]["u_recall"]
+    passport = tenant.get(f"/v1/evaluations/{found['evaluation_id']}/passport").json()
+    assert passport["methodology"]["weights"] == [0.4, 0.4, 0.2]
+    assert passport["methodology"]["weights_reason"] == "stakes"
 
 
 @pytest.mark.parametrize("first", ["passport", "certificate"])
@@ -507,6 +574,13 @@ def test_an_evaluation_says_that_a_passport_was_made_and_its_certificate_covers_
     assert answer.json() | {"onto_42001": None} == sent | {"onto_42001": None}
     covered = hashlib.sha256(answer.content).hexdigest()
     assert issued["evidence"]["report_digest"] == f"sha-256:{covered}"
+
+
+def test_a_certificate_needs_no_taxonomy_of_unknowns(tenant):
+    made = ground.columns(1500)
+    made["unknown"] = np.asarray(made["confidence"]) < 0.5
+    sent = tenant.post(PATH, json=ground.body(made)).json()
+    assert tenant.post("/v1/certificates", json={"evaluation_id": sent["evaluation_id"]}).status_code == 201
 
 
 @pytest.mark.parametrize("n", [60, 1_500, 3_000])

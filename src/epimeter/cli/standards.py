@@ -150,7 +150,7 @@ def evaluated(
         strategy=given.strategy,
         bins=given.bins,
         unknown_threshold=given.unknown_threshold,
-        weights=None if given.weights is None else _numbers(given.weights),
+        weights=None if given.weights is None else weights_of(given.weights),
         weights_reason=given.weights_reason,
         baseline=baseline,
         new_baseline=given.new_baseline,
@@ -226,7 +226,8 @@ def _json(path: str, name: str) -> Any:
     return found
 
 
-def _numbers(text: str) -> list[float]:
+def weights_of(text: str) -> list[float]:
+    """The weights of ORS that an option states."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

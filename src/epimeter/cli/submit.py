@@ -14,6 +14,7 @@ import numpy as np
 from epimeter.cli.certify import is_summary
 from epimeter.cli.columns import column_options
 from epimeter.cli.forecasts import is_forecast_file, refuse_for_forecasts
+from epimeter.cli.standards import weights_of
 from epimeter.errors import InputError
 from epimeter.kinds import WORDING
 from epimeter.readers.files import faults_of
@@ -57,6 +58,9 @@ OF_RECORDS = (
 )
 @click.option("--onto-domain", help="Domain of ONTO 42001, where it is not the converted one.")
 @click.option("--strategy", help="Binning of ONTO 42001: equal_width, equal_mass or adaptive.")
+@click.option("--weights", help="Three weights of ORS for ECE, U-Recall, domain, as 0.4,0.4,0.2.")
+@click.option("--weights-reason", help="Why the weights were changed.")
+@click.option("--unknown-threshold", type=float, help="Confidence below which an input counts as flagged.")
 @click.option("--declare", type=click.Path(exists=True, dir_okay=False), help="TOML file of what numbers cannot say.")
 @click.option("--new-baseline", metavar="REASON", help="Start a new baseline, with another method.")
 @click.option("--preregistration", help="Id of a pre-registration that this evaluation keeps.")
@@ -77,6 +81,9 @@ def submit(
     level: float | None,
     onto_domain: str | None,
     strategy: str | None,
+    weights: str | None,
+    weights_reason: str | None,
+    unknown_threshold: float | None,
     declare: str | None,
     new_baseline: str | None,
     preregistration: str | None,
@@ -102,6 +109,8 @@ def submit(
         "preregistration": preregistration,
     }
     for_42001: dict[str, Any] = {"onto_domain": onto_domain, "strategy": strategy, "new_baseline": new_baseline}
+    for_42001 |= {"weights_reason": weights_reason, "unknown_threshold": unknown_threshold}
+    for_42001["weights"] = None if weights is None else weights_of(weights)
     if declare is not None:
         from epimeter.standards.declaration import read_tables
 

@@ -22,7 +22,7 @@ from epimeter.service.children import Children
 from epimeter.service.errands import Assessed, MeasuredForecasts, MeasuredRows, MeasureRows
 from epimeter.service.evaluated import answer_of, forecasts_answer, unmeasured
 from epimeter.service.issuer_folder import IssuerFolder
-from epimeter.service.problems import Problem
+from epimeter.service.problems import Problem, as_problem, in_a_request
 from epimeter.service.schemas import Evaluation, Facts
 from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.stored import evaluation_of, held_against, with_obstacles
@@ -133,7 +133,7 @@ def work(store: Store, ledger: IssuerFolder, job: Any, worker: str, children: Ch
     except (EpimeterError, Problem) as refusal:
         if isinstance(refusal, Problem) and refusal.kind == "unavailable":
             raise  # the service stops; the job is taken up again
-        error = str(refusal)
+        error = in_a_request(str(refusal))
     done = now()
     with store.writing() as db:
         if not jobs.finish(db, job["id"], worker, done):
@@ -222,7 +222,7 @@ def _in_its_history(
         try:
             made = held_against(made, _baseline(db, organization, facts.model_id), facts.new_baseline or "")
         except InputError as refusal:
-            raise Problem("invalid", str(refusal), errors=[(f"/{refusal.field}", str(refusal))]) from None
+            raise as_problem(refusal) from None
     account = organizations.find(db, organization)
     assert account is not None
     period, judgement = made.records["period"], made.judgement

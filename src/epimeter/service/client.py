@@ -14,7 +14,7 @@ import random
 import ssl
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -124,6 +124,9 @@ class Client:
         strategy: str | None = None,
         declaration: Mapping[str, Any] | None = None,
         new_baseline: str | None = None,
+        weights: Sequence[float] | None = None,
+        weights_reason: str | None = None,
+        unknown_threshold: float | None = None,
         wait: bool = True,
         **columns: Any,
     ) -> Evaluation:
@@ -133,15 +136,21 @@ class Client:
         ----------
         correct, confidence
             One entry a prediction; `correct` may be None where nobody knows.
-        onto_domain, strategy, declaration, new_baseline
+        onto_domain, strategy, declaration, new_baseline, weights, weights_reason, unknown_threshold
             For ONTO 42001, which the column `unknown` asks for: its domain, the binning strategy, the tables of a declaration
-            file, and why another method begins.
+            file, why another method begins, the weights of ORS and why they are others, the confidence below which an input
+            counts as flagged.
         columns
             Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`, `category`.
         """
         query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
         query |= {"metrics": None if metrics is None else ",".join(metrics), "preregistration": preregistration}
         query |= {"onto_domain": onto_domain, "strategy": strategy, "new_baseline": new_baseline}
+        query |= {
+            "weights": None if weights is None else ",".join(map(repr, weights)),
+            "weights_reason": weights_reason,
+        }
+        query |= {"unknown_threshold": None if unknown_threshold is None else repr(unknown_threshold)}
         query["declaration"] = None if declaration is None else msgspec.json.encode(declaration).decode("utf-8")
         return self._evaluated(_stream({"confidence": confidence, "correct": correct, **columns}), query, wait)
 

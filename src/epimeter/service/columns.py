@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from epimeter.errors import InputError
 from epimeter.readers.table import Table
-from epimeter.service.problems import Problem
+from epimeter.service.problems import Problem, in_a_request
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import Settings
 from epimeter.standards.records import Records, records, repeated_id
@@ -131,7 +131,7 @@ def to_table(columns: Columns, source: str) -> Table:
 
 def _worded(fault: InputError, columns: Columns, places: NDArray[np.intp] | None) -> Problem:
     """A refusal in the caller's words: his names, his record."""
-    sentence = str(fault)
+    sentence = in_a_request(str(fault))
     for ours, theirs in NAMES.items():
         sentence = sentence.replace(ours, theirs)
     name = NAMES.get(fault.field or "", fault.field or "")

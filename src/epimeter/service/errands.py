@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from epimeter.card_index import catalogue, find
-from epimeter.errors import EpimeterError, MissingExtraError
+from epimeter.errors import EpimeterError, InputError, MissingExtraError
 from epimeter.metrics import ers_ece
 from epimeter.passport import canonical, passport, pdf
 from epimeter.report.curves import STORED, curves
@@ -41,6 +41,7 @@ from epimeter.standards.ers import wrong_answers
 from epimeter.standards.ers_sums import THRESHOLD
 from epimeter.standards.evaluated import StandardsEvaluation
 from epimeter.standards.evaluation import evaluate_standards
+from epimeter.standards.exposure_inputs import FIELDS
 from epimeter.standards.records import Records
 from epimeter.standards.stored import as_weighed
 from epimeter.store.moments import moment
@@ -306,6 +307,34 @@ def read_body(errand: ReadBody, rows: BinaryIO, kept: BinaryIO, *, light: bool =
             plain.close()
     facts = columns.facts or errand.facts
     assert facts is not None
+    try:
+        return _measured(errand, columns, facts, kept, light=light)
+    except InputError as refusal:
+        raise _in_its_place(refusal, facts) from None
+
+
+def _in_its_place(refusal: InputError, facts: Facts) -> Problem:
+    """A refusal of what is said of the rows, at its place in the request."""
+    problem = as_problem(refusal)
+    field, place = refusal.field or "", None
+    if field in (facts.metrics or ()):
+        place = f"/metrics/{(facts.metrics or ()).index(field)}"
+    for table, values in (facts.declaration or {}).items():
+        known = FIELDS if table == "liability" else values
+        if field.partition(".")[0] in known or f"[{table}]" in str(refusal):
+            place = f"/declaration/{table}/{field.replace('.', '/')}"
+    return (
+        problem
+        if place is None
+        else Problem(problem.kind, f"{place}: {problem.detail}", errors=[(place, problem.detail)])
+    )
+
+
+def _measured(
+    errand: ReadBody, columns: Columns | ForecastRows, facts: Facts, kept: BinaryIO, *, light: bool
+) -> BodyRows | None:
+    """Measure rows that are few; keep those that may be needed again."""
+    settings = errand.limits.to_settings()
     if light and (facts.metrics is not None or isinstance(columns, ForecastRows)):
         return None
     at = moment(errand.at)
@@ -396,6 +425,9 @@ def after_standards(
             organization=organization, system_id=facts.model_id, model_version=facts.model_version or ""
         ),
         strategy=facts.strategy,
+        weights=facts.weights,
+        weights_reason=facts.weights_reason or "",
+        unknown_threshold=0.5 if facts.unknown_threshold is None else facts.unknown_threshold,
         passport=passport,
         source={"name": facts.model_id},
     )

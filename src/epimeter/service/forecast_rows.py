@@ -17,7 +17,7 @@ from epimeter.readers.forecast_table import ForecastTable, read_forecasts
 from epimeter.report.forecast_pass import ForecastPass
 from epimeter.report.forecast_report import ForecastReport
 from epimeter.report.forecasts import evaluate_forecasts
-from epimeter.service.problems import Problem
+from epimeter.service.problems import Problem, in_a_request
 from epimeter.service.schemas import Facts
 from epimeter.sources.forecast_files import validated
 
@@ -25,7 +25,9 @@ MAGIC = b"epimeter forecasts\n"
 """How bytes begin that are kept forecasts, and no records: JSON follows, or an Arrow stream."""
 PASS_ROWS = 100_000
 """Rows above which intervals are those of a pass."""
-OF_RECORDS = ("preregistration", "onto_domain", "declaration", "new_baseline")
+OF_RECORDS = (
+    "preregistration", "onto_domain", "declaration", "new_baseline", "weights", "weights_reason", "unknown_threshold",
+)  # fmt: skip
 """What is said of records that may earn a level, and of nothing else."""
 
 
@@ -51,7 +53,8 @@ def forecast_rows(source: Any, at: str, *, first: int = 0, facts: Facts | None =
         field = f"/{fault.field}" if fault.field else ""
         row = "" if fault.row is None else f"/{fault.row + first}"
         pointer = at + (field + row if isinstance(source, dict) else row + field)
-        raise Problem("invalid", f"{pointer}: {fault}", errors=[(pointer, str(fault))]) from None
+        sentence = in_a_request(str(fault))
+        raise Problem("invalid", f"{pointer}: {sentence}", errors=[(pointer, sentence)]) from None
     return ForecastRows(source, table, facts)
 
 

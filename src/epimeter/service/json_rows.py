@@ -7,7 +7,7 @@ A key twice in one object is refused: readers differ in which they keep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -262,7 +262,7 @@ def _numbered(block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
     return enumerate((line for line in block.split(b"\n") if line.strip()), first)
 
 
-def _truth(values: Iterable[bool | None], n: int) -> NDArray[np.uint8]:
+def _truth(values: Iterable[int | None], n: int) -> NDArray[np.uint8]:
     return np.fromiter((2 if value is None else value for value in values), np.uint8, n)
 
 
@@ -282,5 +282,5 @@ def _times(values: list[datetime] | None) -> NDArray[np.datetime64] | None:
     return np.fromiter((round(at.timestamp() * 1e6) for at in values), np.int64, len(values)).view("datetime64[us]")
 
 
-def _flags(values: list[bool] | None) -> NDArray[np.bool_] | None:
+def _flags(values: Sequence[int] | None) -> NDArray[np.bool_] | None:
     return None if values is None else np.array(values, bool)

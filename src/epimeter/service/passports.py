@@ -68,19 +68,19 @@ def signed_passport(state: Any, caller: Caller, row: Any) -> dict[str, Any]:
 
 
 def lacks_passport(row: Any) -> bool:
-    """Whether an evaluation after ONTO 42001 does not say yet that a passport was made of it."""
-    found = msgspec.json.decode(bytes(row["report"]), type=_Stored).verdicts.get("onto", _Verdict())
-    return not found.flags.get("passport_generated", True)
+    """Whether an evaluation after ONTO 42001 that allows a passport does not say yet that one was made of it."""
+    found = msgspec.json.decode(bytes(row["report"]), type=_PassportFlags).verdicts.get("onto", _FlagsVerdict())
+    return found.flags.get("taxonomy_documented", False) and not found.flags["passport_generated"]
 
 
-class _Verdict(msgspec.Struct):
+class _FlagsVerdict(msgspec.Struct):
     flags: dict[str, bool] = {}
 
 
-class _Stored(msgspec.Struct):
+class _PassportFlags(msgspec.Struct):
     """What is read of a report to know whether it tells of a passport; older ones and those of forecasts have no verdicts."""
 
-    verdicts: dict[str, _Verdict] = {}
+    verdicts: dict[str, _FlagsVerdict] = {}
 
 
 def _mark(state: Any, row: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,30 @@ class Problem(Exception):
         return KINDS[self.kind].status
 
 
+SPOKEN = (
+    (r"Say --logits \(logits=True\), or apply", "Apply"),
+    (r"Name it with --column (\w+)=NAME", r"Call it \1"),
+    (r"Name the columns of one of them, as --column \w+=NAME", "Leave the columns of the others out"),
+    (r"; name others with --column \w+=NAME", ""),
+    (r"Choose with --column (\w+)=NAME", r"Call one of them \1 and leave the others out"),
+    (
+        r"Give --taxonomy (.*), or \[unknowns\] in the file of --declare",
+        r"Give it in declaration.unknowns.taxonomy: \1",
+    ),
+    (r": evaluate --task distribution", ", sent as forecasts"),
+    (r"`epimeter metrics( --family \w+)?` lists", "GET /v1/metrics lists"),
+    (r" --([a-z]+(?:-[a-z]+)*)", lambda found: " " + found[1].replace("-", "_")),
+)
+"""Options of the command, and how a request says the same; those that have no words of their own are fields of the same name."""
+
+
+def in_a_request(sentence: str) -> str:
+    """A refusal that names options of the command, in the words of a request."""
+    for option, words in SPOKEN:
+        sentence = re.sub(option, words, sentence)
+    return sentence
+
+
 def shortened(sentence: str) -> str:
     """A sentence of bounded length: both of its ends, and how much stood between."""
     left_out = len(sentence) - LONGEST
@@ -111,10 +136,11 @@ def as_problem(fault: Exception) -> Problem:
         errors = [(_pointer(error["loc"]), str(error["msg"])) for error in fault.errors()]
         return Problem("invalid", f"{errors[0][0]}: {errors[0][1]}", errors=errors)
     if isinstance(fault, InputError):
-        places = [] if fault.field is None else [(f"/{fault.field}", str(fault))]
-        return Problem("invalid", str(fault), errors=places)
+        sentence = in_a_request(str(fault))
+        places = [] if fault.field is None else [(f"/{fault.field}", sentence)]
+        return Problem("invalid", sentence, errors=places)
     if isinstance(fault, UndefinedMetricError | VerificationError):
-        return Problem("invalid", str(fault))
+        return Problem("invalid", in_a_request(str(fault)))
     if isinstance(fault, HTTPException):
         return _of_framework(fault)
     if isinstance(fault, OSError) and fault.errno in NO_SPACE:

@@ -146,7 +146,7 @@ def compared(
     if last != now:
         raise InputError(
             f"strategy must stay {last[0]} with {last[1]} bins as in the last evaluation (42001-5.2.3-b); got {now[0]} "
-            f"with {now[1]}. Say why a new baseline begins: --new-baseline, or new_baseline in a request",
+            f"with {now[1]}. Say why a new baseline begins: --new-baseline",
             field="strategy",
         )
     return f"same method as the evaluation of {baseline.get('date') or baseline.get('evaluation', {}).get('date')}"

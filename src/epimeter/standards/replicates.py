@@ -163,7 +163,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Cells:
+class FilledCells:
     """Bins by kind, numbered; only those that have rows are drawn."""
 
     of_row: NDArray[np.int64]
@@ -171,7 +171,7 @@ class Cells:
     bins: int
 
     @classmethod
-    def of(cls, records: Sorted, index: NDArray[Any], bins: int) -> Cells:
+    def of(cls, records: Sorted, index: NDArray[Any], bins: int) -> FilledCells:
         filled, of_row = np.unique(index * KINDS + records.kind, return_inverse=True)
         return cls(of_row.ravel(), filled, bins)
 
@@ -194,15 +194,17 @@ def drawn_metrics(records: Sorted, plan: AssessmentPlan) -> dict[str, Floats]:
 
 def _of_sums(records: Sorted, plan: AssessmentPlan) -> dict[str, Floats]:
     """The metrics of replicates whose tables are drawn; bins of equal mass stay where they are."""
-    ers = _normal_tables(records.prob, Cells.of(records, width_index(records.prob, plan.ers_bins), plan.ers_bins), plan)
+    ers = _normal_tables(
+        records.prob, FilledCells.of(records, width_index(records.prob, plan.ers_bins), plan.ers_bins), plan
+    )
     if plan.bins == plan.ers_bins and plan.strategy != "equal_mass":
         return _metrics(records, ers, ers, plan)
     cut = mass_index if plan.strategy == "equal_mass" else width_index
-    onto = _normal_tables(records.prob, Cells.of(records, cut(records.prob, plan.bins), plan.bins), plan)
+    onto = _normal_tables(records.prob, FilledCells.of(records, cut(records.prob, plan.bins), plan.bins), plan)
     return _metrics(records, ers, onto, plan)
 
 
-def _normal_tables(prob: Floats, cells: Cells, plan: AssessmentPlan) -> Tables:
+def _normal_tables(prob: Floats, cells: FilledCells, plan: AssessmentPlan) -> Tables:
     """Tables by the normal law: of k rows of mean m and deviation s, k' of mean and variance k; their sum is k' m + sqrt(k) s z.
 
     A replicate is a row of the stream (see `inference.draws`): a number for each cell's count, then one for each sum.
@@ -222,7 +224,9 @@ def _of_rows(records: Sorted, plan: AssessmentPlan) -> dict[str, Floats]:
     """The metrics of replicates whose rows are drawn."""
     n = len(records.prob)
     drawing, generator = scheme(n, None, None), words(plan.seed)
-    cells = {bins: Cells.of(records, width_index(records.prob, bins), bins) for bins in {plan.ers_bins, plan.bins}}
+    cells = {
+        bins: FilledCells.of(records, width_index(records.prob, bins), bins) for bins in {plan.ers_bins, plan.bins}
+    }
     layouts = {bins: some.atoms(records.prob) for bins, some in cells.items()}
     by_mass = plan.strategy == "equal_mass"
     steps, right = records.prob, records.right.astype(np.float64)

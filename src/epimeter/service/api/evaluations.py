@@ -94,6 +94,13 @@ async def evaluate(
     onto_domain: Annotated[str | None, Query(max_length=40, description="Domain of ONTO 42001.")] = None,
     strategy: Annotated[str | None, Query(max_length=40, description="Binning strategy of ONTO 42001.")] = None,
     declaration: Annotated[str | None, Query(max_length=8000, description="The declaration, as JSON.")] = None,
+    weights: Annotated[
+        str | None, Query(max_length=100, description="Weights of ORS: three numbers, separated by commas.")
+    ] = None,
+    weights_reason: Annotated[str | None, Query(max_length=2000, description="Why the weights were changed.")] = None,
+    unknown_threshold: Annotated[
+        float | None, Query(ge=0, le=1, description="Confidence below which an input counts as flagged.")
+    ] = None,
     new_baseline: Annotated[str | None, Query(max_length=200, description="Why a new baseline begins.")] = None,
     level: Annotated[
         float | None, Query(gt=0, lt=1, description="Coverage that intervals or sets of forecasts claim.")
@@ -114,6 +121,9 @@ async def evaluate(
         "preregistration": preregistration,
         "onto_domain": onto_domain,
         "strategy": strategy,
+        "weights": None if weights is None else _numbers(weights),
+        "weights_reason": weights_reason,
+        "unknown_threshold": unknown_threshold,
         "new_baseline": new_baseline,
         "level": level,
         "declaration": None if declaration is None else _declared(declaration),
@@ -147,6 +157,16 @@ async def evaluate(
         return await done(state.measuring, light=False)
     finally:
         body.close()
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers that came in the query."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise Problem(
+            "invalid", f"/query/weights: it must be three numbers, separated by commas; got {text!r:.60}"
+        ) from None
 
 
 def _declared(text: str) -> Any:

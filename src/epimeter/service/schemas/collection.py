@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from epimeter.service.schemas.words import Domain, Moment, Name
+from epimeter.service.schemas.words import Domain, Flag, Moment, Name
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Word = Annotated[str, Meta(max_length=200)]
@@ -37,7 +37,7 @@ class CollectedOutcome(Struct, forbid_unknown_fields=True, omit_defaults=True, k
     """The truth about one prediction: whether it was right, or the label."""
 
     id: Id
-    correct: bool | None = None
+    correct: Flag | None = None
     truth: Word | None = None
     time: Moment | None = None
     source: Word | None = None

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from epimeter.service.schemas.words import Domain, Identifier, Moment, Name, OntoDomain, Source, Strategy, Uuid
+from epimeter.service.schemas.words import Domain, Flag, Identifier, Moment, Name, OntoDomain, Source, Strategy, Uuid
 
 Text = Annotated[str, Meta(max_length=200)]
 """An id, a class or a category."""
+Share = Annotated[float, Meta(ge=0, le=1)]
+Reason = Annotated[str, Meta(max_length=2000)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
 Cell = int | float | Text | list[int | float | Text] | None
 """A number, a label, a set of labels, or nothing where the truth is not known."""
@@ -23,13 +25,13 @@ class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=Fals
     """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows."""
 
     confidence: float
-    correct: bool | None
+    correct: Flag | None
     id: Text | None = None
     timestamp: Moment | None = None
     ground_truth_source: Source | None = None
     class_: Text | None = None
-    unknown: bool | None = None
-    detected: bool | None = None
+    unknown: Flag | None = None
+    detected: Flag | None = None
     category: Text | None = None
 
 
@@ -37,13 +39,13 @@ class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"c
     """The same as columns of one length."""
 
     confidence: list[float]
-    correct: list[bool | None]
+    correct: list[Flag | None]
     id: list[Text] | None = None
     timestamp: list[Moment] | None = None
     ground_truth_source: list[Source | None] | None = None
     class_: list[Text] | None = None
-    unknown: list[bool] | None = None
-    detected: list[bool] | None = None
+    unknown: list[Flag] | None = None
+    detected: list[Flag] | None = None
     category: list[Text | None] | None = None
 
 
@@ -68,6 +70,12 @@ class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     """How ONTO 42001 cuts its bins (5.2.3)."""
     declaration: dict[str, dict[str, Any]] | None = None
     """What numbers cannot say, in the tables of the command's declaration file: system, unknowns, methodology, contents, flags."""
+    weights: tuple[Share, Share, Share] | None = None
+    """Weights of ORS for calibration, unknowns and domain, where they are not 0.35, 0.45, 0.20 (42001-A.5.3)."""
+    weights_reason: Reason | None = None
+    """Why the weights were changed."""
+    unknown_threshold: Share | None = None
+    """Confidence below which an input counts as flagged, 0.5 when left out; a column `detected` overrules it (42001-A.3.2)."""
     new_baseline: Name | None = None
     """Why a new baseline begins; without it the binning strategy must be that of the last evaluation (42001-5.2.3)."""
     level: Level | None = None
@@ -91,6 +99,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     onto_domain: str | None = None
     strategy: str = "equal_width"
     declaration: dict[str, dict[str, Any]] | None = None
+    weights: tuple[float, float, float] | None = None
+    weights_reason: str | None = None
+    unknown_threshold: float | None = None
     new_baseline: str | None = None
     level: float | None = None
 
@@ -107,6 +118,9 @@ class Facts(Struct, frozen=True, kw_only=True):
             onto_domain=request.onto_domain,
             strategy=request.strategy,
             declaration=request.declaration,
+            weights=request.weights,
+            weights_reason=request.weights_reason,
+            unknown_threshold=request.unknown_threshold,
             new_baseline=request.new_baseline,
             level=request.level,
         )

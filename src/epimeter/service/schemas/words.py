@@ -10,6 +10,8 @@ from msgspec import Meta
 
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/@+ -]*$")]
+Flag = bool | Annotated[int, Meta(ge=0, le=1)]
+"""Yes or no; 1 and 0 say the same, as in files."""
 Moment = Annotated[datetime, Meta(tz=True)]
 Domain = Literal["medical", "legal", "financial", "code", "general"]
 OntoDomain = Literal["healthcare", "legal", "financial", "critical_infrastructure", "general_enterprise", "consumer"]
