@@ -261,19 +261,33 @@ def _data(made: StandardsEvaluation) -> tuple[Grid | Paragraph | Items, ...]:
             f"{facts['labelled']:,} records with ground truth, {facts['unlabelled']:,} without "
             f"({facts['unlabelled_share']:.1%}; counted and left out). Ground truth from: {sources}. Period: {when}."
         ),
-        Paragraph(f"Data digest {made.dataset_digest}; code digest sha-256 {made.code_digest}."),
+        Paragraph(_digests(made)),
     ]
     if facts["notes"]:
         blocks.append(Items(tuple(facts["notes"]), "mind"))
     return tuple(blocks)
 
 
+def _digests(made: StandardsEvaluation) -> str:
+    """Of the data twice: all that the verdicts rest on, and the columns by which a certificate names them."""
+    by = made.dataset_digest, made.columns_digest
+    names = by[0] if by[0] == by[1] else f"{by[0]} (all columns), {by[1]} (the columns that a certificate names)"
+    return f"Data digest {names}; code digest sha-256 {made.code_digest}."
+
+
+INTERVALS = {
+    "bootstrap": "bootstrap, {draws:,} draws, seed {seed}",
+    "normal": "bootstrap of the bins' sums by their normal law, {draws:,} draws, seed {seed}",
+}
+
+
 def _method(made: StandardsEvaluation) -> tuple[Grid, ...]:
     told = made.declaration
     method = made.methodology
     reason = f": {method['weights_reason']}" if method["weights_reason"] else ""
-    drawn = f"{method['interval']}, {method['draws']:,} draws, seed {method['seed']}"
-    drawn = drawn if method["interval"] == "bootstrap" else method["interval"]
+    drawn = INTERVALS.get(method["interval"], "{interval}").format_map(method)
+    first = {True: "yes (42001-5.1.1-a)", False: "not declared (42001-5.1.1-a)"}[bool(told.pre_deployment)]
+    noted = [("notes", told.notes)] if told.notes else []
     facts = [
         ("system", " ".join(part for part in (told.organization, told.system_id, told.model_version) if part) or "–"),
         ("ONTO-ERS", f"{method['ers_bins']} equal-width bins, U-Recall threshold {method['ers_threshold']:g}"),
@@ -286,6 +300,8 @@ def _method(made: StandardsEvaluation) -> tuple[Grid, ...]:
         ("detection: method", told.method or "not documented"),
         ("detection: threshold", told.threshold or "not documented"),
         ("detection: validation", told.validation or "not documented"),
+        ("measured before first deployment", first),
+        *noted,
         ("software", method["software"]),
     ]  # fmt: skip
     return (Grid("How it was measured", ("what", "how"), tuple(facts)),)
