@@ -576,6 +576,36 @@ def test_an_evaluation_says_that_a_passport_was_made_and_its_certificate_covers_
     assert issued["evidence"]["report_digest"] == f"sha-256:{covered}"
 
 
+LIABILITY = {
+    "query_volume": 100_000,
+    "regulatory": "high",
+    "reference_cost": "medical_diagnosis",
+    "materialisation": 0.001,
+    "baseline_failure_rate": 0.23,
+    "domains": {"life-critical": 100_000},
+    "sources": dict.fromkeys(
+        ("query_volume", "failure_rate", "incident_cost", "domain_class", "regulatory_context"), "the books of 2026"
+    ),
+}
+
+
+def test_the_service_reports_liability_in_five_sections_and_counts_it_for_the_level(tenant):
+    made = ground.columns(1500)
+    made["unknown"] = np.asarray(made["confidence"]) < 0.5
+    told = {**TOLD, "liability": LIABILITY, "system": {"pre_deployment": True, "notes": "KRS beside ORS"}}
+    for version in ("1", "2"):  # the second is held against the first
+        sent = tenant.post(PATH, json=ground.body(made, model_version=version, declaration=told)).json()
+        at = f"/v1/evaluations/{sent['evaluation_id']}"
+        assert not any("liability" in reason for reason in sent["onto_42001"]["missing"])
+    assert "model changed from 1 to 2: due now (42001-5.1.1-b)" in sent["onto_42001"]["due"]
+    tenant.get(f"{at}/passport")
+    assert not any("liability" in reason for reason in tenant.get(at).json()["onto_42001"]["missing"])
+    shown = tenant.get(f"{at}/report", headers={"accept": "text/plain"}).text
+    for title in ("executive summary", "inputs", "results", "assumptions and limits", "recommendations"):
+        assert f"Liability: {title}" in shown
+    assert "KRS beside ORS" in shown and "measured before first deployment" in shown
+
+
 def test_a_certificate_needs_no_taxonomy_of_unknowns(tenant):
     made = ground.columns(1500)
     made["unknown"] = np.asarray(made["confidence"]) < 0.5

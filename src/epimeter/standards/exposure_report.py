@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from epimeter import __version__
-from epimeter.documents.sections import Grid, Items, Paragraph, Section
+from epimeter.documents.sections import Section
 from epimeter.errors import InputError
 from epimeter.results import plain
 from epimeter.standards.exposure_inputs import PARTS, ExposureInputs
+from epimeter.standards.exposure_sections import liability_sections, money
 from epimeter.standards.onto42001 import onto_evaluate
 from epimeter.standards.onto42003 import (
-    MULTIPLIERS,
-    REFERENCE_RATES,
     ExposureComparison,
     Liability,
     comparison,
@@ -60,7 +59,7 @@ class LiabilityReport:
 
     def money(self, amount: float) -> str:
         """An amount with separators and its currency."""
-        return f"{self.inputs.currency} {amount:,.2f}"
+        return money(amount, self.inputs.currency)
 
     @property
     def formula(self) -> str:
@@ -183,75 +182,7 @@ class LiabilityReport:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The five sections of 42003-7.1-a."""
-        given, found = self.inputs, self.result
-        parts = tuple((part, self.money(getattr(given.cost, part))) for part in PARTS)
-        factors = (
-            *parts,
-            ("incident cost, sum", self.money(given.cost.total)),
-            *((f"adjustment: {name}", f"{factor:g}") for name, factor in given.adjustments.items()),
-            ("incident cost, adjusted", self.money(given.incident_cost)),
-            ("query volume a year", f"{given.query_volume:,.0f}"),
-            *(
-                (f"domain {name}", f"x {MULTIPLIERS[name]:g}" + ("" if v is None else f" on {v:,.0f} queries"))
-                for name, v in given.domains.items()
-            ),
-            ("domain multiplier as a whole", f"{given.multiplier:g}"),
-            (f"regulatory context {given.regulatory}", f"x {given.regulatory_weight:g}"),
-            ("materialisation", f"{given.materialisation:g}"),
-        )
-        rows = [
-            ("baseline", "not measured" if found.baseline_exposure is None else self.money(found.baseline_exposure)),
-            ("mitigated (as measured)", self.money(found.exposure)),
-        ]
-        if self.against is not None:
-            rows.append(("reduction", f"{self.money(self.against.reduction)} ({self.against.reduction_percent:.1f} %)"))
-            if self.against.roi_percent is not None:
-                cost = given.mitigation_cost or 0.0
-                rows.append(("return on mitigation", f"{self.against.roi_percent:.1f} % on {self.money(cost)}"))
-        scenarios = tuple(
-            (name, f"{given.scenarios[name]:g}", self.money(value), f"{self.money(low)} to {self.money(high)}")
-            for name, (value, low, high) in self.scenarios.items()
-        )
-        sources = tuple((name.replace("_", " "), text) for name, text in given.sources.items())
-        reference = tuple(
-            (name.replace("_", " "), *(f"{rate:g}" for rate in rates)) for name, rates in REFERENCE_RATES.items()
-        )
-        return (
-            Section("Liability: executive summary", (Paragraph(self.summary),)),
-            Section(
-                "Liability: inputs",
-                (
-                    Grid("Factors", ("factor", "value"), factors, frozenset({1})),
-                    Grid("Sources", ("input", "source"), sources),
-                ),
-            ),
-            Section(
-                "Liability: results",
-                (
-                    Paragraph(self.formula),
-                    Grid("Annual exposure", ("state", "amount"), tuple(rows), frozenset({1})),
-                    Grid(
-                        "Scenarios of the incident cost",
-                        ("scenario", "factor", "exposure", f"{given.level:.0%} interval"),
-                        scenarios,
-                        frozenset({1, 2}),
-                    ),
-                ),
-            ),
-            Section(
-                "Liability: assumptions and limits",
-                (
-                    Items(self.assumptions),
-                    Grid(
-                        "Reference rates of the standard, shown and not used (C-41)",
-                        ("use", "baseline", "Level 2", "Level 3"),
-                        reference,
-                        frozenset({1, 2, 3}),
-                    ),
-                ),
-            ),
-            Section("Liability: recommendations", (Items(self.recommendations),)),
-        )
+        return liability_sections(self.to_dict())
 
 
 def liability_report(

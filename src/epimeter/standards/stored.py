@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from epimeter.documents.sections import Paragraph, Section
+from epimeter.documents.sections import Section
 from epimeter.errors import InputError
 from epimeter.results import Interval
 from epimeter.standards.assurance import Assurance
@@ -19,6 +19,7 @@ from epimeter.standards.ers import LEVEL_NAMES as ERS_LEVEL_NAMES
 from epimeter.standards.ers import DatasetCheck, ErsEvaluation
 from epimeter.standards.evaluated import NAMES, SCHEMA, StandardsEvaluation
 from epimeter.standards.evaluation import due_now, flags_of
+from epimeter.standards.exposure_sections import liability_sections
 from epimeter.standards.judgement import Judgement, rounded
 from epimeter.standards.method import compared
 from epimeter.standards.onto42001 import LEVEL_NAMES, LEVELS, InformationRatio, OntoEvaluation
@@ -39,8 +40,8 @@ class WrittenLiability:
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """Its first sentence; the whole is in the JSON."""
-        return (Section("Liability (ONTO 42003)", (Paragraph(self.written["executive_summary"]["sentence"]),)),)
+        """The five sections of 42003-7.1-a."""
+        return liability_sections(self.written)
 
 
 def evaluation_of(stored: Mapping[str, Any]) -> StandardsEvaluation:
@@ -184,7 +185,9 @@ def _reclaimed(
     assert made.onto is not None
     assert made.claim is not None
     told, method = made.declaration, made.methodology
-    fresh = claim(LEVEL_NAMES.index(made.claim.measured_level), flags_of(told, due, passport))
+    # The liability's inputs are no part of a declaration that is read back; its report is.
+    flags = flags_of(told, due, passport) | {"liability_assessed": made.liability is not None}
+    fresh = claim(LEVEL_NAMES.index(made.claim.measured_level), flags)
     return replace(
         made,
         baseline=against,
