@@ -132,11 +132,12 @@ def _passport(data: bytes, trust: Any, as_json: bool) -> NoReturn:
     """The verdict on a passport: who signed it, and whether a PDF's pages are its own."""
     from epimeter.errors import InputError, TrustError
     from epimeter.trust.passports import open_passport, refuse_other_pages
+    from epimeter.trust.standing import shown as shown_level
 
     facts: dict[str, Any] = {"verdict": "VALID"}
     try:
         found = open_passport(data, trust.ring)
-        told, conformance = found.document["system"], found.document["conformance"]
+        told, conformance, ers = (found.document[name] for name in ("system", "conformance", "ers"))
         facts |= {
             "sentence": found.sentence,
             "pages": {True: "are those of the signed document", False: "DIFFER", None: "were not compared"}[
@@ -146,8 +147,8 @@ def _passport(data: bytes, trust: Any, as_json: bool) -> NoReturn:
                 str(told[name]) for name in ("organization", "system_id", "model_version") if told[name]
             ),
             "date": found.document["evaluation"]["date"],
-            "level_42001": conformance["level"],
-            "level_ers": (found.document["ers"] or {}).get("level"),
+            "level_42001": shown_level(conformance["level"], conformance["assessed"]),
+            "level_ers": None if ers is None else shown_level(ers["level"], ers["assessed"]),
         }
         refuse_other_pages(found)
     except (TrustError, InputError) as fault:
