@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 OF_RECORDS = (
     ("onto_domain", "--onto-domain"),
     ("strategy", "--strategy"),
+    ("weights", "--weights"),
+    ("weights_reason", "--weights-reason"),
+    ("unknown_threshold", "--unknown-threshold"),
     ("declare", "--declare"),
     ("new_baseline", "--new-baseline"),
     ("preregistration", "--preregistration"),

@@ -70,7 +70,7 @@ class EvaluateRequest(Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     """How ONTO 42001 cuts its bins (5.2.3)."""
     declaration: dict[str, dict[str, Any]] | None = None
     """What numbers cannot say, in the tables of the command's declaration file: system, unknowns, methodology, contents, flags."""
-    weights: tuple[Share, Share, Share] | None = None
+    weights: Annotated[list[Share], Meta(min_length=3, max_length=3)] | None = None
     """Weights of ORS for calibration, unknowns and domain, where they are not 0.35, 0.45, 0.20 (42001-A.5.3)."""
     weights_reason: Reason | None = None
     """Why the weights were changed."""
@@ -99,7 +99,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     onto_domain: str | None = None
     strategy: str = "equal_width"
     declaration: dict[str, dict[str, Any]] | None = None
-    weights: tuple[float, float, float] | None = None
+    weights: tuple[float, ...] | None = None
     weights_reason: str | None = None
     unknown_threshold: float | None = None
     new_baseline: str | None = None
@@ -118,7 +118,7 @@ class Facts(Struct, frozen=True, kw_only=True):
             onto_domain=request.onto_domain,
             strategy=request.strategy,
             declaration=request.declaration,
-            weights=request.weights,
+            weights=None if request.weights is None else tuple(request.weights),
             weights_reason=request.weights_reason,
             unknown_threshold=request.unknown_threshold,
             new_baseline=request.new_baseline,
