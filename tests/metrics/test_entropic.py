@@ -43,3 +43,32 @@ def test_a_matrix_is_divided_by_its_new_sum():
 def test_a_clip_that_leaves_no_forecast_is_refused(eps, fault):
     with pytest.raises(InputError, match=fault):
         ecd([0, 1], np.array([[0.0, 0.0, 1.0], [0.2, 0.3, 0.5]]), eps=eps)
+
+
+def test_clipping_is_done_where_asked_in_tests_too_and_said(tmp_path, capsys):
+    """A map that says 0 and 1 makes ecd infinite; eps asks for clipped forecasts, whose labels are then drawn."""
+    from epimeter.cli import main
+    from epimeter.inference import calibration_tests
+
+    rng = np.random.default_rng(2)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    p[:2], y[:2] = [0.0, 1.0], [1, 0]
+    plain, moved = (calibration_tests(y, p, metrics=["ece", "ecd"], draws=99, eps=eps) for eps in (0.0, 1e-3))
+    assert plain[1].value == np.inf and moved[0].p_value == plain[0].p_value
+    assert moved[1].value == ecd(y, p, eps=1e-3)
+    inside = np.clip(p, 1e-3, 1 - 1e-3)
+    assert moved[1].p_value == calibration_tests(y, inside, metrics=["ecd"], draws=99)[0].p_value
+    file = tmp_path / "rows.csv"
+    file.write_text("y_true,y_prob\n" + "".join(f"{a},{b!r}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+    for words, said in (
+        (
+            ["evaluate", str(file), "--metric", "ecd,ece", "--set", "eps=0.001"],
+            "ecd: forecasts were clipped to [0.001, 1",
+        ),
+        (["test", str(file), "--eps", "0.001", "--draws", "99"], "Forecasts are clipped to [0.001, 1 - 0.001]"),
+    ):
+        with pytest.raises(SystemExit):
+            main(words)
+        told = " ".join(capsys.readouterr().out.split())
+        assert said in told and " inf " not in told

@@ -39,7 +39,7 @@ TESTS = ("ece", "mce", "ecd", "ecce_mad", "l2_ece_ci", "spiegelhalter_z")
     type=float,
     default=0.0,
     show_default=True,
-    help="Clip forecasts to [eps, 1 - eps] in the test of safety; said in the output.",
+    help="Clip forecasts to [eps, 1 - eps] in the tests of ecd and of safety; said in the output.",
 )
 @click.option("--gate", is_flag=True, help="Exit with 1 when calibration is refuted, or the error shown to exceed tau.")
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw the cumulative differences: .png, .svg or .pdf.")
@@ -89,8 +89,8 @@ def test(
         raise click.UsageError("--of names the error that --tau is about; give --tau too")
     names = metric_names(metrics, TESTS)
     known = [find(name).name for name in names]
-    # The test of safety reads ecd, of forecasts that were clipped where that was asked for.
-    drawn = [name for name in (*known, *(() if eps else ("ecd",))) if name not in LAWS]
+    # The test of safety reads ecd too. Where clipped forecasts are asked for, its labels are drawn from those.
+    drawn = [name for name in (*known, "ecd") if name not in LAWS and not (eps and name == "ecd")]
     clusters = table.clusters
     null = None
     if clusters is None:
@@ -98,7 +98,7 @@ def test(
         null = drawn_null(table.y_true, table.y_prob, drawn, draws=draws, seed=seed, progress=progress)
         progress.close()
     options: dict[str, Any] = {"alpha": alpha, "draws": draws, "seed": seed, "groups": clusters}
-    found = calibration_tests(table.y_true, table.y_prob, metrics=names, adjust=adjust, null=null, **options)
+    found = calibration_tests(table.y_true, table.y_prob, metrics=names, adjust=adjust, null=null, eps=eps, **options)
     shared = None if null is None or eps else null["ecd"]
     safe = safe_calibration_test(table.y_true, table.y_prob, eps=eps, null=shared, **options)
     held = None
@@ -134,7 +134,8 @@ def _sentences(safe: Any, held: Any, error: str, eps: float, kind: Kind) -> list
     that = WORDING[kind].too_sure
     made = [
         f"Safe calibration (entropic difference, one-sided): {safe.value:.6g}, {limit}p {chance(safe.p_value)}: "
-        f"that {that} {established}." + (f" Its forecasts are clipped to [{eps:g}, {1 - eps:g}]." if eps else "")
+        f"that {that} {established}."
+        + (f" Forecasts are clipped to [{eps:g}, 1 - {eps:g}], there and for ecd." if eps else "")
     ]
     if held is not None:
         words = {

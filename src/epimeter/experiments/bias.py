@@ -90,7 +90,7 @@ def cells(seed: int, sets: dict[int, int]) -> dict[str, dict[str, Any]]:
 def seconds(cell: dict[str, Any]) -> float:
     """About how long a cell takes on one core: what a sample took when the study was last timed."""
     known = SECONDS.get(cell["truth"]) or SECONDS["numbers" if cell["truth"] in NUMBERS else "one column"]
-    return cell["sets"] * known[cell["rows"]] + BEFORE.get(cell["truth"], 0.3)
+    return float(cell["sets"] * known[cell["rows"]] + BEFORE.get(cell["truth"], 0.3))
 
 
 def measures() -> dict[str, Metric[Any]]:

@@ -20,6 +20,7 @@ from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.multiplicity import Adjustment, adjust_p_values
 from epimeter.inference.statistic import Statistic
 from epimeter.inference.tables import CalibrationTests, Finding, of_kind
+from epimeter.metrics.point.entropic import Clip, clipped
 from epimeter.parameters import check
 from epimeter.views import View, view
 
@@ -57,6 +58,7 @@ def calibration_tests(
     threads: int | None = None,
     null: Mapping[str, Floats] | None = None,
     groups: Any = None,
+    eps: Clip = 0.0,
 ) -> CalibrationTests:
     """Tests of perfect calibration with several metrics, their p-values adjusted.
 
@@ -79,6 +81,8 @@ def calibration_tests(
     groups
         One label a row. Rows of one label (answers to one question) are no independent evidence: each test is made on one
         row a group, several times, and its p-value is twice the mean over these choices (see `grouped`).
+    eps
+        Clip the forecasts that ecd tests to [eps, 1 - eps], as in ecd; its labels are drawn from the clipped ones.
     """
     given = view(y_true, y_prob)
     check("calibration_tests", {n: OPTIONS[n] for n in ("draws", "seed")}, {"draws": draws, "seed": seed})
@@ -87,17 +91,21 @@ def calibration_tests(
         raise InputError("calibration_tests needs at least one metric; got none", field="metrics")
     found: dict[str, tuple[float, float, str, Bounds]] = {}
     if groups is not None and has_repeats(groups, given.n_rows):
-        return _grouped_tests(given, names, adjust, alpha, draws, seed, threads, groups)
+        return _grouped_tests(given, names, adjust, alpha, draws, seed, threads, groups, eps)
     for name in names:
         if name in LAWS:
             answer = LAWS[name].metric(y_true, y_prob)
             p_value = 1.0 if math.isnan(answer.p_value) else answer.p_value
             found[name] = answer.headline, p_value, "asymptotic", LAWS[name].bounds(answer, given, alpha)
     resampled = [name for name in names if name not in found]
+    moved = {"ecd": clipped(given, eps)} if eps and "ecd" in resampled else {}
     if null is None:
-        null = drawn_null(y_true, y_prob, resampled, draws=draws, seed=seed, threads=threads)
+        plain = [name for name in resampled if name not in moved]
+        null = drawn_null(y_true, y_prob, plain, draws=draws, seed=seed, threads=threads)
+    for name, rows in moved.items():
+        null = {**null, **drawn_null(rows.true, rows.prob, [name], draws=draws, seed=seed, threads=threads)}
     for name in resampled:
-        value, column = Statistic.of(name, None).of_view(given), null[name]
+        value, column = Statistic.of(name, None).of_view(moved.get(name, given)), null[name]
         above = (1 + int(at_least(column, value).sum())) / (len(column) + 1)
         below = (1 + int(at_most(column, value).sum())) / (len(column) + 1)
         signed = find(name).card.direction == "signed"
@@ -131,6 +139,7 @@ def _grouped_tests(
     seed: int,
     threads: int | None,
     groups: Any,
+    eps: float,
 ) -> CalibrationTests:
     """The tests on one row a group, many times; the values are those of all rows."""
     chosen = choices_of_one(groups, seed)
@@ -144,6 +153,7 @@ def _grouped_tests(
             draws=draws,
             seed=seed + number,
             threads=threads,
+            eps=eps,
         )
         for number, one in enumerate(given.take(rows) for rows in chosen)
     ]
@@ -153,7 +163,7 @@ def _grouped_tests(
     tests = [
         Finding(
             metric=name,
-            value=Statistic.of(name, None).of_view(given),
+            value=Statistic.of(name, None).of_view(clipped(given, eps) if name == "ecd" else given),
             p_value=p,
             adjusted=float(q),
             reject=bool(q <= alpha),

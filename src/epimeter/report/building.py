@@ -22,7 +22,7 @@ from epimeter.report.cautions import cautions, contrary, counted_alone, damaged,
 from epimeter.report.certainty import Wanted, biased, counted_rows, sampling_design, surrounded
 from epimeter.report.figure_rows import FigureRows, diagram_of
 from epimeter.report.measurement import Measurement, Report
-from epimeter.report.measuring import Place, explained, infinite, measured_in_turn
+from epimeter.report.measuring import Place, clipped, explained, infinite, measured_in_turn
 from epimeter.report.slices import Reports
 from epimeter.report.suspicions import suspicions, suspicions_of_bins, suspicions_of_classes
 from epimeter.report.verdict import Verdict, grouped_p_values, p_values_of, verdict
@@ -130,6 +130,7 @@ def report(
             *counted_rows(lines, design),
             *biased(lines),
             *infinite(lines),
+            *clipped(lines),
             *damaged(ledger.skipped),
         ),
         n_units=design.units,

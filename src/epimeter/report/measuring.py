@@ -227,3 +227,15 @@ def infinite(lines: Iterable[Measurement]) -> tuple[str, ...]:
         if line.infinite is not None:
             reasons.setdefault(line.infinite, []).append(line.metric)
     return tuple(f"{', '.join(names)}: infinite, since {reason}" for reason, names in reasons.items())
+
+
+def clipped(lines: Iterable[Measurement]) -> tuple[str, ...]:
+    """A sentence on the scores whose forecasts were moved away from 0 and 1, as somebody asked."""
+    asked: dict[float, list[str]] = {}
+    for line in lines:
+        if line.parameters.get("eps"):
+            asked.setdefault(float(line.parameters["eps"]), []).append(line.metric)
+    return tuple(
+        f"{', '.join(names)}: forecasts were clipped to [{eps:g}, 1 - {eps:g}] before they were scored, as eps asks"
+        for eps, names in asked.items()
+    )
