@@ -36,6 +36,14 @@ def test_the_error_of_humanitys_last_exam_is_that_of_inspect_evals(percents):
     assert metrics.hle_ce(**percents) == pytest.approx(0.09678154093971984, abs=1e-12)
 
 
+def test_fractions_of_a_percent_count_where_inspect_evals_cuts_them():
+    """Its `cerr` with the cut to whole percents left out; with it the same answers give 0.1705."""
+    i = np.arange(433)
+    confidence = (i * 89 % 433 + 0.37) / 433.9
+    correct = (i * 57 % 433 / 433 < confidence**2).astype(int)
+    assert metrics.hle_ce(correct=correct, confidence=confidence) == pytest.approx(0.17514651692690766, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("metric", "choices", "value"),
     [

@@ -33,7 +33,8 @@ from epimeter.summaries.rows import OrderedAnswers, OrderedRows
     "goes whole to "
     "the bin that holds its middle. as_printed=True leaves out the last bin and cuts runs, each part with the "
     "run's accuracy: "
-    "the published number where no confidences are equal.",
+    "the published number where no confidences are equal. inspect-evals cuts every percent to a whole one first (87.9 to 87), "
+    "which lowers the confidence by up to a point; here it is taken as stated.",
     aliases=("cerr",),
 )
 def hle_ce(rows: OrderedRows, *, per_bin: Annotated[int, AtLeast(1)] = 100, as_printed: bool = False) -> float:
