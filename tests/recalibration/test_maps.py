@@ -146,6 +146,17 @@ def test_auto_leaves_calibrated_predictions_nearly_alone_and_says_how_clear_the_
     assert choice.next in choice.sentence and made.document_.chosen["losses"]["isotonic"] is None
 
 
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_a_choice_on_rows_without_exception_says_what_they_cannot_tell(outcome):
+    p = np.linspace(0.6, 0.99, 300)
+    made = Recalibrator(kind="answer").fit(p, np.full(300, outcome))
+    assert f"Caution: every row has outcome {outcome}" in made.selection_.sentence
+    assert "up to 0.99 % of new rows" in made.document_.chosen["caution"]  # 1 - 0.05^(1/300)
+    matrix, _ = classes(300, 3)
+    assert "the answer of every row was right" in Recalibrator().fit(matrix, matrix.argmax(axis=1)).selection_.caution
+    assert "caution" not in Recalibrator().fit(*events()).document_.chosen
+
+
 def test_rows_of_one_group_share_a_fold():
     groups = np.repeat(np.arange(40), 7)
     fold = folds_of(280, groups, 5, 0)

@@ -93,10 +93,16 @@ class ChosenMap:
     """By how much the chosen map beats the next, in mean log loss."""
     lead_error: float
     """Its standard error: of the differences row by row (by groups, where there are some)."""
+    caution: str = ""
+    """Why the rows cannot say how sure a map may make the forecasts; empty where they can."""
 
     @property
     def sentence(self) -> str:
         """The choice in words."""
+        return f"{self._ranked}. Caution: {self.caution}" if self.caution else self._ranked
+
+    @property
+    def _ranked(self) -> str:
         if not self.next:
             return f"{self.name} is the only map that could be fitted"
         clear = "" if self.lead > 2 * self.lead_error else ", which chance alone could do"
@@ -115,7 +121,7 @@ class ChosenMap:
             "next": self.next or None,
             "lead": plain(self.lead),
             "lead_error": plain(self.lead_error),
-        }
+        } | ({"caution": self.caution} if self.caution else {})
 
 
 def cross_validated(
@@ -147,7 +153,32 @@ def choose(rows: View, after: dict[str, Floats], left_out: dict[str, str], group
             unit = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
             part = np.asarray(np.bincount(unit, weights=part), np.float64)
         error = math.sqrt(float(np.sum(part**2))) / float(weight.sum())
-    return ChosenMap(name=best, losses=mean, left_out=left_out, next=second, lead=lead, lead_error=error)
+    return ChosenMap(
+        name=best,
+        losses=mean,
+        left_out=left_out,
+        next=second,
+        lead=lead,
+        lead_error=error,
+        caution=_without_exception(rows, best),
+    )
+
+
+def _without_exception(rows: View, best: str) -> str:
+    """What to mind where no row came out otherwise: the surer a map, the smaller its loss there, without an end."""
+    if rows.kind == "classes":
+        every, what = bool((rows.answer.true == 1).all()), "the answer of every row was right"
+    else:
+        every = bool((rows.true == rows.true[0]).all())
+        what = f"every row has outcome {int(rows.true[0])}"
+    if not every or best == "identity":
+        return ""
+    # The most that the share of exceptions can be where n rows show none (95 %): 1 - 0.05^(1/n).
+    share = 1 - 0.05 ** (1 / rows.n_rows)
+    return (
+        f"{what}, where the surest map has the least loss; up to {100 * share:.2g} % of new rows may still come out otherwise "
+        "(95 % confidence). Fit it on rows that hold both, or keep the predictions as they are (--map identity)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
