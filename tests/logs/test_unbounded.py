@@ -108,3 +108,16 @@ def test_comparisons_and_curves_of_order_are_of_the_score_itself(log, tmp_path):
     assert "compare them apart: --metric auroc, and --metric ece" in str(mixed.exception)
     curve = json.loads(run("draw", log, *score, "--curve", "risk_coverage", "--json").output)
     assert curve["value"] == pytest.approx(measured(table.label, table.rank, "aurc"), abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[0.4, 2.5, 7.0], [2, 5, 9]])
+def test_a_score_that_may_have_no_bounds_is_refused_with_the_way_to_say_so(tmp_path, values):
+    scores = [{"value": "CI"[i % 2], "answer": "x", "metadata": {"entropy": value}} for i, value in enumerate(values)]
+    samples = [
+        {"id": i, "epoch": 1, "output": {"completion": "x"}, "scores": {"s": score}} for i, score in enumerate(scores)
+    ]
+    path = tmp_path / "run.json"
+    about = {"task": "t", "model": "m", "run_id": "r"}
+    path.write_text(json.dumps({"version": 2, "status": "success", "eval": about, "samples": samples}))
+    with pytest.raises(ReadError, match="--scale higher or lower"):
+        read_log(path, confidence="metadata:entropy")

@@ -192,7 +192,8 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
         elif some_share and top > 1:
             raise ReadError(
                 f"{name} must have one scale; {source} has {known[(known > 0) & (known < 1)][0]:g} and {top:g}. Mend the log, or "
-                f"say with --scale 100 that all of them are out of 100",
+                f"say with --scale 100 that all of them are out of 100, or of a score without bounds with --scale higher or lower "
+                "which values mean surer",
                 field="confidence",
             )
         elif 10 < top <= 100:
@@ -200,7 +201,7 @@ def scaled(values: Numbers, scale: float | None, name: str, source: str) -> Numb
         elif top <= 10:
             raise ReadError(
                 f"the scale of {name} cannot be told: its largest value in {source} is {top:g}. Say it with --scale "
-                f"10 or --scale 100",
+                f"10 or --scale 100, or of a score without bounds with --scale higher or lower which values mean surer",
                 field="confidence",
             )
         else:
