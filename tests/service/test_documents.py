@@ -90,6 +90,12 @@ def test_every_endpoint_says_its_errors_and_its_scope(openapi):
                 assert "application/problem+json" in response["content"], (path, code)
 
 
+def test_no_answer_is_described_by_what_python_says_of_its_types(openapi):
+    for path, method, operation in operations(openapi):
+        for code, answer in operation["responses"].items():
+            assert answer["description"] and "->" not in answer["description"], (path, method, code)
+
+
 def test_every_parameter_says_what_it_is(openapi):
     silent = [
         (method, path, one["name"])

@@ -176,7 +176,9 @@ def _headers(scope: str | None, more: Sequence[str]) -> dict[str, Any]:
 
 
 def _first_line(kind: type | None) -> str:
-    return "Done" if kind is None else (kind.__doc__ or kind.__name__).split("\n")[0]
+    if kind is None or kind is dict:  # what Python says of its own types is nothing that a caller asks about
+        return "Done" if kind is None else "A JSON object"
+    return (kind.__doc__ or kind.__name__).split("\n")[0]
 
 
 def install(app: FastAPI) -> None:
