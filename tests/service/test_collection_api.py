@@ -101,6 +101,7 @@ def test_every_format_says_the_same_and_outcomes_may_come_first(owner):
     assert post(owner, "formats", "predictions", arrow(said), ARROW) == counts(repeated=40)
     assert post(owner, "formats", "predictions", parquet(said), PARQUET) == counts(repeated=40)
     told = [{"id": i, "correct": c} for i, c in zip(known["id"].to_pylist(), known["correct"].to_pylist(), strict=True)]
+    told[1]["correct"] = int(told[1]["correct"])  # 1 or 0, as true or false
     assert post(owner, "formats", "outcomes", json.dumps({"outcomes": told}), "application/json") == counts(repeated=40)
     state = owner.get("/v1/systems/formats/monitor").json()
     assert state["systems"][0]["slices"][0]["windows"]["lifetime"]["rows"] == 40

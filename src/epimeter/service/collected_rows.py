@@ -112,6 +112,8 @@ def _of_rows(rows: list[Any]) -> Any:
 
     names = [name for name in rows[0].__struct_fields__ if name != "slices"]
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
+    if "correct" in columns:  # true and 1 are the same, also in one body
+        columns["correct"] = [None if cell is None else bool(cell) for cell in columns["correct"]]
     slicing = sorted({name for row in rows for name in getattr(row, "slices", {})})
     refuse_columns(slicing)  # before each becomes a column of all rows
     taken = {"id", "confidence", *EVENTS, "prediction", "answer", "time", "timestamp", "probabilities"}
