@@ -154,6 +154,13 @@ def test_a_certificate_is_told_in_plain_words(tenant, nobody):
     id = document["certificate"]["id"]
     text = " ".join("".join(Tags(nobody.get(f"/certificates/{id}").text).words).split())
     for words in (
+        "ECE Excellent (maintenance only)",
+        "regulatory status: ",
+        "ONTO-ERS 4.1 means this level for",
+        "documentation: ",
+    ):
+        assert words in text
+    for words in (
         f"version {document['subject']['system_version']}, evaluated on 2,000 records",
         "Kind of forecast: answer",
         f"ECE {document['metrics']['ece']:.4f}",

@@ -18,7 +18,8 @@ from epimeter.errors import LogError, MissingExtraError
 from epimeter.service.access import anybody
 from epimeter.service.problems import Problem
 from epimeter.service.renewing import state_of
-from epimeter.standards.ers import LEVELS
+from epimeter.standards.bands import ERS_ECE, ERS_U_RECALL, RISK, risk_index
+from epimeter.standards.ers import LEVELS, ers_ece_band, ers_u_recall_band
 from epimeter.store import evaluations, registry
 from epimeter.trust.attesting import attestations
 from epimeter.trust.canonical import load_canonical, to_base64url
@@ -222,6 +223,8 @@ def sentences(document: dict[str, Any]) -> list[str]:
         "there one could see that it was unsure (U-Recall).",
         f"This earned level {level.name}, {level.title}, which asks for an ECE of at most {level.ece:g}, a U-Recall of at least "
         f"{level.u_recall:g} % and a score (ERS) of at most {level.ers}; the score is {numbers['ers']}.",
+        _in_the_standards_words(numbers),
+        f"ONTO-ERS 4.1 means this level for {level.suitable_for}; documentation: {level.documentation}.",
         "The level is firm: the whole interval of each number lies on the same side of every limit."
         if evidence["assurance"] == "firm"
         else "The level is marginal: an interval reaches across a limit, and other data could earn another level.",
@@ -234,6 +237,16 @@ def sentences(document: dict[str, Any]) -> list[str]:
         f"It was issued on {head['issued_at'][:10]} and ends on {head['expires_at'][:10]} at the latest.",
     ]
     return [one for one in said if one]
+
+
+def _in_the_standards_words(numbers: dict[str, Any]) -> str:
+    """What ERS 2.1, 2.2 and 2.3 call these numbers."""
+    ece, recall = ERS_ECE[ers_ece_band(numbers["ece"])], ERS_U_RECALL[ers_u_recall_band(numbers["u_recall"])]
+    risk = RISK[risk_index(numbers["ers"])]
+    return (
+        f"In the words of ONTO-ERS: ECE {ece.name} ({ece.action}), U-Recall {recall.name} ({recall.action}), risk {risk.name} "
+        f"({risk.action}; regulatory status: {risk.status})."
+    )
 
 
 def _kind(evidence: dict[str, Any]) -> str:
