@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,10 +227,7 @@ def _captured(file: str, choice: Choice, format: str | None) -> Table:
     from epimeter.readers.logs import is_log
 
     if format is None and is_log(file):
-        table = read(file, columns=choice)
-        if table.unlabelled:
-            click.echo(f"{table.unlabelled:,} answers of the log without ground truth are not sent", err=True)
-        return table
+        return _sendable(read(file, columns=choice))
     table = joined(list(arrivals(file, columns=choice, format=format)))
     assert table.awaiting is not None
     if table.awaiting.all():
@@ -240,3 +238,24 @@ def _captured(file: str, choice: Choice, format: str | None) -> Table:
             f"{int((~stated).sum()):,} rows state neither a confidence nor an outcome; they are not sent", err=True
         )
     return table.take(stated)
+
+
+def _sendable(table: Table) -> Table:
+    """The answers of a log that a service can judge; what it cannot count is said."""
+    if table.unlabelled:
+        click.echo(f"{table.unlabelled:,} answers of the log without ground truth are not sent", err=True)
+    if table.clusters is not None:
+        click.echo(
+            f"the service counts records, and these are {table.evidence}: its intervals are too narrow; epimeter certify and "
+            "evaluate --standard count what is independent",
+            err=True,
+        )
+    silent = table.silent_unknown
+    if silent is not None and silent.any():
+        click.echo(
+            f"{int(silent.sum()):,} unknown inputs are among those not sent, so that nothing is asked after ONTO 42001; "
+            "epimeter evaluate --standard 42001 counts them",
+            err=True,
+        )
+        return replace(table, unknown=None, detected=None)
+    return table
