@@ -24,12 +24,13 @@ def logs(tmp_path, monkeypatch):
         pq.write_table(pa.table({"confidence": p, "correct": rng.random(6_000) < p, "note": ["x"] * 6_000}), path)
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask, when it reads Parquet
 def test_the_page_runs_from_top_to_bottom(logs, capsys):
     importlib.import_module("polars")
     importlib.import_module("duckdb")
     names = {}
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.S | re.M)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
     said = capsys.readouterr().out

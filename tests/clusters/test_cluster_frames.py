@@ -3,10 +3,12 @@
 import contextlib
 import importlib
 import os
+import re
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -152,6 +154,15 @@ def parquet(tmp_path_factory):
     for part in range(4):
         rows.iloc[part * 6_000 : (part + 1) * 6_000].to_parquet(path / f"{part}.parquet")
     return str(path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_of_the_page_about_scale_runs_on_spark(spark, parquet):
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf-8")
+    (code,) = re.findall(r"^```py\n(.*?)^```", page, re.S | re.M)
+    code = code.replace('"logs"', repr(parquet)).replace('by="day"', 'by="model"')
+    assert list(eval(code.partition("#")[0], {"scan": scan, "spark": spark}))
 
 
 @pytest.mark.slow

@@ -65,6 +65,42 @@ def test_no_page_hides_a_command_from_the_suite():
     assert set(hidden) == {"scale.md", "experiments/bias.md", "experiments/ecd.md", *TYPED_BY_HAND}
 
 
+PIECES = {
+    "integrations.md": "tests/docs/test_fragments.py",
+    "scale.md": "tests/clusters/test_cluster_frames.py",
+}
+"""Pages with pieces of programs (```py), and the test that runs them inside what they are pieces of."""
+WORDS = {"": ("architecture.md", "service.md"), "text": ()}
+"""Pages with blocks that are no code: a drawing, and commands that start servers."""
+
+
+def test_every_block_of_every_page_is_run_or_named_here():
+    """What is fenced is run by `snippets`, written to a file, held against what was printed, an equation, or a piece."""
+    from snippets import FENCE, blocks
+
+    for path in sorted(DOCS.rglob("*.md")):
+        page, text = path.relative_to(DOCS).as_posix(), path.read_text("utf-8")
+        fences = re.findall(r"^ *```([^\n]*)\n(.*?)^ *```$", text, re.S | re.M)
+        assert 2 * len(fences) == len(re.findall(r"^ *```", text, re.M)), page
+        assert len(FENCE.findall(text)) == sum(bool(head) for head, _ in fences), (
+            f"{page}: an indented block is not run"
+        )
+        done = len(blocks(text))
+        for head, content in fences:
+            language, _, remark = head.partition(" ")
+            if language in ("python", "sh") or remark.startswith(("file=", "output")):
+                done -= 1
+            elif language == "py":
+                assert page in PIECES and (ROOT / PIECES[page]).exists(), page
+            else:
+                assert language == "math" or page in WORDS.get(language, ()), (page, head)
+                assert "import " not in content
+        assert done == 0, page
+    for test in (*ELSEWHERE.values(), *PIECES.values()):
+        text = (ROOT / test).read_text("utf-8")
+        assert any(page in text for page in (*ELSEWHERE, *PIECES)), test
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site") / "site"
