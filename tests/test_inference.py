@@ -924,3 +924,16 @@ def test_what_chance_adds_to_an_error_makes_no_difference_of_models():
         found = compare(y, {"spread": true + 0.05, "constant": np.full(20, 0.55)}, metrics=["ece", "mce"], draws=199)
         called += sum(d.p_value <= 0.05 for d in found)
     assert called <= 4  # of 24; 15 before labels were drawn
+
+
+def test_the_interval_of_a_difference_holds_the_difference():
+    for seed in (101, 113, 145):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([30, 200, 2000]))
+        p = rng.random(n)
+        y, q = rng.random(n) < p, np.clip(p + 0.02 * rng.standard_normal(n), 0.001, 0.999)
+        metrics = ["drmsce_bcs", "ece", "mce"]
+        paired = compare(y, {"a": p, "b": q}, metrics=metrics, draws=99, kind="event")
+        apart = compare_samples((y, p), (y, q), metrics=metrics, draws=99, kind="event")
+        for found in (*paired, *apart):
+            assert found.interval.low <= found.value <= found.interval.high, (seed, found.metric)

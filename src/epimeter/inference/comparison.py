@@ -353,6 +353,9 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[st
     for (first, second, name, values, drawn, p_value, method, units), q in zip(rows, adjusted, strict=True):
         value = float(_apart(*np.array(values)))
         low, high = ends(value, drawn, level, "basic") if np.isfinite(drawn).all() else (-math.inf, math.inf)
+        interval = Interval(low=low, high=high, level=level, method=method.split(";")[0], units=units)
+        if math.isfinite(value):
+            interval = interval.holding(value)
         reject = bool(q <= 1 - level)
         made.append(
             Difference(
@@ -362,12 +365,12 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[st
                 value_first=values[0],
                 value_second=values[1],
                 value=value,
-                interval=Interval(low=low, high=high, level=level, method=method.split(";")[0], units=units),
+                interval=interval,
                 p_value=p_value,
                 adjusted=float(q),
                 reject=reject,
                 method=method,
-                better=_better(name, values, first, second) if reject and not low <= 0 <= high else "",
+                better=_better(name, values, first, second) if reject and not interval.low <= 0 <= interval.high else "",
             )
         )
     kind = next(iter(views.values())).kind
