@@ -370,7 +370,9 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[st
                 adjusted=float(q),
                 reject=reject,
                 method=method,
-                better=_better(name, values, first, second) if reject and not interval.low <= 0 <= interval.high else "",
+                better=_better(name, values, first, second)
+                if reject and not interval.low <= 0 <= interval.high
+                else "",
             )
         )
     kind = next(iter(views.values())).kind
