@@ -428,3 +428,17 @@ def test_forecasts_of_two_kinds_are_not_mixed(tmp_path):
     pq.write_table(other, tmp_path / "b.parquet")
     with pytest.raises(InputError, match="one history holds forecasts of one kind"):
         history.feed(arrived([tmp_path / "b.parquet"], IntakeOptions()))
+
+
+def test_days_of_the_past_that_are_fed_one_by_one_are_one_silence(tmp_path):
+    folder, state = stream(tmp_path / "month", days=24), tmp_path / "bot.state"
+    names = set()
+    for file in sorted(folder.iterdir()):
+        typed("monitor", "feed", state, file, "--as-of", day(25))
+        events = History.load(state).events
+        names |= {event["alarm"] for event in events if event["event"] == "alarm.opened"}
+    assert len(names) == 1 and names.pop().startswith("silence-predictions:")
+    assert [(e["event"], e.get("why")) for e in events if e["event"].startswith("alarm")] == [
+        ("alarm.opened", None),
+        ("alarm.closed", "predictions have come"),
+    ]

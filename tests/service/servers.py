@@ -53,6 +53,7 @@ class Service:
             "EPIMETER_ISSUER": ISSUER,
             "EPIMETER_LOG_LEVEL": "warning",
             "EPIMETER_PUBLIC_PER_MINUTE": "1000000",
+            "EPIMETER_SILENCE_PAUSE": "0",
             **({"EPIMETER_POSTGRES": self.postgres} if self.postgres else {}),
             **self.environment,
         }

@@ -55,7 +55,7 @@ def test_what_is_quiet_gets_a_glance_and_what_is_not_a_look(store, monkeypatch):
 
     def rounds():
         looked.clear()
-        while watching.look_round(store, None, SimpleNamespace(keep_rows_days=30), gauges):
+        while watching.look_round(store, None, SimpleNamespace(keep_rows_days=30, silence_pause=0), gauges):
             pass
         return sorted(looked)
 

@@ -33,7 +33,7 @@ from epimeter.monitor.history import History
 from epimeter.monitor.series import Totals, answers, measured, measures, totals_of
 from epimeter.monitor.settings import MonitorSettings
 from epimeter.monitor.standing import outside, sequences
-from epimeter.monitor.unlabelled import drift, overdue, usual_gap
+from epimeter.monitor.unlabelled import drift, missing, overdue, usual_gap
 from epimeter.monitor.watch import SystemLook, SystemStanding, Verdict
 from epimeter.monitor.window import Window, between, later
 
@@ -146,6 +146,7 @@ def keep(history: History, seen: SystemLook) -> LookState | None:
         or not len(labelled)
         or not len(active)
         or found.future
+        or history.held.get(found.system)
     )
     if restless:
         return None
@@ -175,7 +176,7 @@ def keep(history: History, seen: SystemLook) -> LookState | None:
         [between(a, b, settings.unit) for a, b in zip(starts[:-1], starts[1:], strict=True)],
         starts[-1],
         found.starts[int(labelled[-1])],
-        {alarm.about: alarm.opened for alarm in seen.open_alarms if alarm.kind == "silence"},
+        {about: one.opened for about, one in missing(found, settings, history.as_of or found.starts[-1]).items()},
         found.starts[0],
         history.closed,
         seen.verdict,

@@ -51,6 +51,8 @@ class History:
         Alarms by their id: when they were first seen, whether they were acknowledged and by whom.
     events
         What happened, in order: alarms opened, changed and closed, windows replaced.
+    held
+        By system, silences that are not raised yet: the last window that came, and since which moment (microseconds).
     """
 
     settings: MonitorSettings = field(default_factory=MonitorSettings)
@@ -64,6 +66,7 @@ class History:
     evaluate: str | None = None
     noted: dict[str, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
+    held: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -150,6 +153,16 @@ class History:
             {"event": "alarm.changed", "alarm": alarm, "state": "acknowledged", "by": by, "as_of": self.as_of}
         )
 
+    def silences(self, system: str) -> dict[str, str]:
+        """The silences of a system that are open: what they are about, and the window in which they were opened."""
+        made = {}
+        for name, facts in self.noted.items():
+            whose, _, opened = name.rpartition(":")
+            kind, _, whose = whose.partition(":")
+            if kind.startswith("silence-") and whose == system and not facts.get("closed"):
+                made[kind.removeprefix("silence-")] = opened
+        return made
+
     def noted_facts(self) -> dict[str, Any]:
         """All but the windows, as plain values."""
         return {
@@ -163,6 +176,7 @@ class History:
             "evaluate": self.evaluate,
             "noted": self.noted,
             "events": self.events,
+            "held": self.held,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,6 +204,7 @@ class History:
                 state["evaluate"],
                 dict(state["noted"]),
                 list(state["events"]),
+                dict(state.get("held", {})),  # states of before have none
             )
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
             raise ReadError(f"{name} does not hold together as the state of a monitor ({fault})") from None

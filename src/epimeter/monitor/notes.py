@@ -9,6 +9,9 @@ from epimeter.monitor.alarm import Alarm
 from epimeter.monitor.history import History
 from epimeter.monitor.watch import Overview
 
+RESUMED = {"predictions": "predictions have come", "truth": "truth has come"}
+"""Why a silence ends, by what it is about."""
+
 
 def note(history: History, look: Overview) -> list[dict[str, Any]]:
     """Note in the history what is new in a look; gives the new events."""
@@ -34,11 +37,10 @@ def note(history: History, look: Overview) -> list[dict[str, Any]]:
         history.noted[name] = before | facts | {"closed": alarm.closed}
     for name, before in history.noted.items():
         if name not in found and not before.get("closed"):
-            # Corrected data have taken the alarm away: that is a close of its own kind.
+            # What was missing came, or corrected data have taken the alarm away: that is a close of its own kind.
             before["closed"] = look.as_of
-            events.append(
-                {"event": "alarm.closed", "alarm": name, "as_of": look.as_of, "why": "the data were corrected"}
-            )
+            why = RESUMED.get(name.partition(":")[0].removeprefix("silence-"), "the data were corrected")
+            events.append({"event": "alarm.closed", "alarm": name, "as_of": look.as_of, "why": why})
     history.events += events
     return events
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,27 +107,60 @@ def overdue(active: str, judged: str, truth: str, usual: int, settings: MonitorS
     return {about: opened for about, opened in since.items() if opened <= as_of}
 
 
-def silence(found: Series, settings: MonitorSettings, as_of: str) -> list[Alarm]:
-    """Alarms for what does not come: predictions, truth, anything new."""
+@dataclass(frozen=True)
+class Missing:
+    """What does not come.
+
+    Attributes
+    ----------
+    opened
+        The window in which its absence became too long.
+    last
+        The last window that has it.
+    """
+
+    opened: str
+    last: str
+
+
+def missing(found: Series, settings: MonitorSettings, as_of: str) -> dict[str, Missing]:
+    """Predictions and truth that do not come, by their times alone."""
     unit = settings.unit
     active = [found.starts[t] for t in found.active]
     if not active:
-        return []
+        return {}
     gaps = [between(a, b, unit) for a, b in zip(active[:-1], active[1:], strict=True)]
     labelled = [found.starts[t] for t in found.labelled]
     truth = labelled[-1] if labelled else later(active[0], unit, -1)
     judged = [found.starts[t] for t in np.flatnonzero(found.whole[:, SHOWN].any(axis=-1))]
     late = overdue(active[-1], judged[-1] if judged else truth, truth, usual_gap(gaps), settings, as_of)
-    made = []
-    if "predictions" in late:
-        words = "No predictions have come", "Is the system switched off, or the feed broken?"
-        made.append(_silent(found, "predictions", active[-1], late["predictions"], as_of, *words))
-    if "truth" in late:
-        advice = f"It is expected within {settings.delay:g} days; is its source broken?"
-        words = "No truth has come for predictions made", advice
-        made.append(_silent(found, "truth", truth, late["truth"], as_of, *words))
-    made += _repeats(found)
-    return made
+    last = {"predictions": active[-1], "truth": truth}
+    return {about: Missing(opened, last[about]) for about, opened in late.items()}
+
+
+def silence(
+    found: Series, settings: MonitorSettings, as_of: str, raised: Mapping[str, str], held: Container[str]
+) -> list[Alarm]:
+    """Alarms for what does not come: predictions, truth, anything new.
+
+    `raised` are the episodes that are open, by what they are about, with the window in which they were opened: while days of
+    the past come in one after the other the last one moves, and the episode stays the same. `held` are those that are not
+    raised yet. While no predictions come, that no truth comes either is not told anew: with each day of the past it would
+    begin and end.
+    """
+    words = {
+        "predictions": ("No predictions have come", "Is the system switched off, or the feed broken?"),
+        "truth": (
+            "No truth has come for predictions made",
+            f"It is expected within {settings.delay:g} days; is its source broken?",
+        ),
+    }
+    made = [
+        _silent(found, about, one.last, raised.get(about, one.opened), as_of, *words[about])
+        for about, one in missing(found, settings, as_of).items()
+        if about in raised or (about not in held and not (about == "truth" and "predictions" in raised))
+    ]
+    return made + _repeats(found)
 
 
 def _silent(found: Series, about: str, last: str, opened: str, as_of: str, what: str, advice: str) -> Alarm:

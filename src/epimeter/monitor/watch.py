@@ -173,7 +173,7 @@ def _system(history: History, found: Series, as_of: str) -> SystemLook:
     outside, path = absolute(found, settings)
     beyond, limit_path = limits(found, settings)
     changes = [] if watch is None else list(watch.alarms)
-    alarms = [*changes, *outside, *beyond, *silence(found, settings, as_of), *off_scale(found)]
+    alarms = [*changes, *outside, *beyond, *_silences(history, found, as_of), *off_scale(found)]
     alarms = [_noted(alarm, history) for alarm in sorted(alarms, key=lambda a: (a.opened, a.kind))]
     first = 0 if watch is None else watch.first
     shown = [_shown(found, name, given, first) for name in found.slices]
@@ -187,6 +187,11 @@ def _system(history: History, found: Series, as_of: str) -> SystemLook:
     return SystemLook(
         found, verdict, why, tuple(parts), tuple(alarms), tuple(said), watch, path, limit_path, cut, shown[0]
     )
+
+
+def _silences(history: History, found: Series, as_of: str) -> list[Alarm]:
+    held = history.held.get(found.system, {})
+    return silence(found, history.settings, as_of, history.silences(found.system), held)
 
 
 def _shown(found: Series, name: str, given: dict[str, Window] | None, first: int) -> NDArray[np.int64]:

@@ -97,6 +97,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     passphrase."""
     keep_rows_days: Whole = 30
     """How long the rows of an evaluation that may become a certificate are kept."""
+    silence_pause: Annotated[float, msgspec.Meta(ge=0, le=21600)] = 60.0
+    """How long nothing newer may come to a system whose last rows are old before silence is an alarm."""
     signal_period: Seconds = 60.0
     signal_organizations: Whole = 5
     signal_records: Whole = 1000

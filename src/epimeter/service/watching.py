@@ -15,9 +15,10 @@ from epimeter.errors import EpimeterError
 from epimeter.monitor.collection import Collection
 from epimeter.monitor.glance import Glimpse, LookState, Part, glance, keep, week_to_close
 from epimeter.monitor.history import History
+from epimeter.monitor.holding import patient_look
 from epimeter.monitor.looks import Looks
 from epimeter.monitor.notes import note
-from epimeter.monitor.watch import MARGIN, Overview, SystemStanding, look
+from epimeter.monitor.watch import MARGIN, Overview, SystemStanding
 from epimeter.monitor.window import UNITS, between, day_of
 from epimeter.service import acceptance, renewing, webhooks
 from epimeter.service.acceptance import Order
@@ -122,7 +123,8 @@ def look_once(db: Connection, row: Any, settings: Settings) -> Overview:
     today = day_of(moment(at).isoformat(), history.settings.unit, "now")
     # A clock that was set back closes nothing again.
     history.as_of = max(history.as_of or today, today, looks.looked_until(system))
-    seen = look(history)
+    pause = int(settings.silence_pause * SECOND)
+    seen = patient_look(history, at, pause)
     for event in note(history, seen):
         data = {"system_id": row["name"], **event}
         webhooks.emit(db, row["organization"], event["event"], data)
@@ -139,7 +141,8 @@ def look_once(db: Connection, row: Any, settings: Settings) -> Overview:
     kept = keep(history, seen.systems[0]) if seen.systems else None
     looks.leave(system, kept, history.as_of, at)
     collection.age(system, at, retention=settings.keep_rows_days + 5)
-    collecting.looked(db, [(system, row["changes"])], at)
+    # What is held back is looked at again after the pause, whether or not anything comes.
+    collecting.looked(db, [(system, row["changes"])], at - AT_LEAST + pause if history.held else at)
     return seen
 
 
