@@ -15,10 +15,11 @@ from epimeter.card_index import find
 from epimeter.errors import InputError
 from epimeter.inference.blocks import in_blocks
 from epimeter.inference.bootstrap import Resampler, ends
-from epimeter.inference.consistency import redrawn
-from epimeter.inference.draws import Progress, at_least, at_most, counts_and_sides, replicates, side_bits
+from epimeter.inference.draws import Progress, at_least, counts_and_sides, replicates, side_bits
+from epimeter.inference.equality import by_chance, equal_p
 from epimeter.inference.intervals import OPTIONS
 from epimeter.inference.known import refuse_without_value
+from epimeter.inference.leaderboard import better_of, leaderboard
 from epimeter.inference.multiplicity import Adjustment, adjust_p_values
 from epimeter.inference.permutation import Swapping, tail_bound
 from epimeter.inference.scheme import Scheme, scheme
@@ -31,10 +32,6 @@ from epimeter.views import View, view
 
 Floats = NDArray[np.float64]
 INFINITE = "not tested where infinite"
-LABELS = 60
-"""Draws of labels by which it is seen how large an error is by chance alone: a mean, for which few suffice."""
-APART = 1 << 64
-"""Added to the seed of these draws: predictions made up with the same small seed would be the numbers that draw their labels."""
 
 
 def compare(
@@ -103,7 +100,7 @@ def compare(
     )
     word = "paired bootstrap" + _drawn_things(plan, drawing)
     drawn, nulls = _paired_draws(resampler, swappings, draws, threads, progress)
-    chance = [_by_chance(v, statistics, draws, seed, threads) for v in views]
+    chance = [by_chance(v, statistics, draws, seed, threads) for v in views]
     rows = []
     for number, (a, b) in enumerate(pairs):
         for s, statistic in enumerate(statistics):
@@ -120,7 +117,7 @@ def compare(
                     p_value = min(p_value, tail_bound(*sums, values[0] - values[1]))
                 method = f"{word}; swapping test"
             else:
-                p_value = _equal_p(statistic, values[0] - values[1], spread, chance[a][s] - chance[b][s], plan.width)
+                p_value = equal_p(statistic, values[0] - values[1], spread, chance[a][s] - chance[b][s], plan.width)
                 method = word
             rows.append((names[a], names[b], statistic.name, values, spread, p_value, method, plan.width))
     made = _judged(rows, level, adjust, dict(zip(names, views, strict=True)))
@@ -130,7 +127,7 @@ def compare(
             f"A mean's p-value by groups is at least {2 / (draws + 1):.2g} with {draws:,} draws, too much for {len(rows):,} tests "
             f"at once: {enough - 1:,} draws could establish a difference."
         )
-    return made if len(names) == 2 else made.told(ranking=_ranking(names, statistics, views, drawn, made, level))
+    return made if len(names) == 2 else made.told(ranking=leaderboard(names, statistics, views, drawn, made, level))
 
 
 def _paired_draws(
@@ -154,57 +151,6 @@ def _paired_draws(
 
     made = replicates(draws, some, threads, progress)
     return np.stack([values for values, _ in made]), np.stack([apart for _, apart in made])
-
-
-def _ranking(
-    names: Sequence[str],
-    statistics: Sequence[Statistic],
-    views: Sequence[View],
-    drawn: Floats,
-    made: Comparison,
-    level: float,
-) -> dict[str, list[dict[str, Any]]]:
-    """The models from best to worst by every metric that has a better, and how sure that is.
-
-    `ranks` are the first and last rank that a model has in replicates, the rarest on either side aside, so that together they
-    hold it in a share `level` of them; `best_in` is the share in which it is the best, ties shared; `beaten_by` are the models
-    that are better by an established difference.
-    """
-    ranking = {}
-    for s, statistic in enumerate(statistics):
-        badness = _badness(statistic.name, np.array([[statistic.of_view(v) for v in views]]))
-        if badness is None or not np.isfinite(drawn[:, :, s]).all():
-            continue
-        again = _badness(statistic.name, drawn[:, :, s])
-        assert again is not None
-        best = again == again.min(axis=1, keepdims=True)
-        share = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-        ranks = np.sort(1 + (again[:, None, :] < again[:, :, None]).sum(axis=2), axis=0)
-        beyond = int((1 - level) / 2 * len(ranks))
-        lines = []
-        for place in np.argsort(badness[0], kind="stable"):
-            mine = [d for d in made if d.metric == statistic.name and names[place] in (d.first, d.second)]
-            beaten = [d.better for d in mine if d.better and d.better != names[place]]
-            lines.append(
-                {
-                    "model": names[place],
-                    "value": statistic.of_view(views[place]),
-                    "rank": 1 + int((badness[0] < badness[0, place]).sum()),
-                    "ranks": [int(ranks[beyond, place]), int(ranks[-1 - beyond, place])],
-                    "best_in": float(share[place]),
-                    "beaten_by": beaten,
-                }
-            )
-        ranking[statistic.name] = lines
-    return ranking
-
-
-def _badness(metric: str, values: Floats) -> Floats | None:
-    """Values turned so that smaller is better; None where a metric has no better."""
-    card = find(metric).card
-    if card.direction == "signed" and card.ideal is not None:
-        return np.abs(values - card.ideal)
-    return values if card.direction == "lower" else -values if card.direction == "higher" else None
 
 
 def compare_samples(
@@ -245,7 +191,7 @@ def compare_samples(
         for i, (v, plan) in enumerate(zip(views, plans, strict=True))
     ]
     drawn = [values for values, _ in made]
-    chance = [_by_chance(v, statistics, draws, seed + i, threads) for i, v in enumerate(views)]
+    chance = [by_chance(v, statistics, draws, seed + i, threads) for i, v in enumerate(views)]
     rows = []
     for s, statistic in enumerate(statistics):
         values = statistic.of_view(views[0]), statistic.of_view(views[1])
@@ -253,7 +199,7 @@ def compare_samples(
         units = min(plan.width for plan in plans)
         word = "independent bootstrap" + max((things for _, things in made), key=len)
         if np.isfinite(values).all():
-            p_value = _equal_p(statistic, values[0] - values[1], spread, chance[0][s] - chance[1][s], units)
+            p_value = equal_p(statistic, values[0] - values[1], spread, chance[0][s] - chance[1][s], units)
         else:
             p_value, word = math.nan, INFINITE
         rows.append((names[0], names[1], statistic.name, values, spread, p_value, word, units))
@@ -299,51 +245,6 @@ def _statistics(metrics: Sequence[str], level: float, draws: int, seed: int) -> 
     return [Statistic.of(name, None) for name in metrics]
 
 
-def _by_chance(given: View, statistics: Sequence[Statistic], draws: int, seed: int, threads: int | None) -> Floats:
-    """What each error is on the average where the model is right about every row; 0 for what is no error of calibration."""
-    mean, places = np.zeros(len(statistics)), [s for s, statistic in enumerate(statistics) if _is_error(statistic)]
-    if places:
-        some = [statistics[s] for s in places]
-        drawn = redrawn(given, some, min(draws, LABELS), seed + APART, False, threads, undefined=0.0)
-        mean[places] = drawn.mean(axis=0)
-    return mean
-
-
-def _is_error(statistic: Statistic) -> bool:
-    """Whether it is 0 where a model is calibrated, and above by chance; a mean is not."""
-    if statistic.metric is None or isinstance(statistic.recipe, MeanOf):
-        return False
-    card = statistic.metric.card
-    return card.ideal == 0 and card.direction == "lower"
-
-
-def _equal_p(statistic: Statistic, value: float, drawn: Floats, bias: float, units: int) -> float:
-    """How likely such a difference is where both have the same value in the population.
-
-    A mean's replicates lie around it as it lies around the truth, so they are counted. An error is larger than the truth by chance,
-    by `bias` more in one model than in the other where both are calibrated and by less where they are not: between 0 and
-    `bias` a difference says nothing. Beyond, it is measured by the deviation of the replicates; and p is no less than the share of
-    them that have the other sign (levels measured: docs/decisions/0112).
-    """
-    from epimeter.special import stdtr
-
-    if isinstance(statistic.recipe, MeanOf) or not np.isfinite(drawn).all():
-        return _bootstrap_p(value, drawn)
-    deviation = float(np.std(drawn, ddof=1))
-    beyond = max(value - max(bias, 0.0), min(bias, 0.0) - value, 0.0)
-    if deviation == 0:
-        return 1.0 if beyond == 0 else 1 / (len(drawn) + 1)
-    reached = min(int(at_least(drawn, 0.0).sum()), int(at_most(drawn, 0.0).sum()))
-    counted = 2 * (1 + reached) / (len(drawn) + 1) if reached else 0.0
-    return min(1.0, max(counted, 2 * float(stdtr(max(1, units - 1), -beyond / deviation))))
-
-
-def _bootstrap_p(value: float, drawn: Floats) -> float:
-    """The level at which the basic interval just reaches 0."""
-    reached = min(int(at_least(drawn, 2 * value).sum()), int(at_most(drawn, 2 * value).sum()))
-    return min(1.0, 2 * (1 + reached) / (len(drawn) + 1))
-
-
 def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[str, View]) -> Comparison:
     adjusted = np.array([row[5] for row in rows])
     tested = ~np.isnan(adjusted)
@@ -370,7 +271,7 @@ def _judged(rows: list[Any], level: float, adjust: Adjustment, views: Mapping[st
                 adjusted=float(q),
                 reject=reject,
                 method=method,
-                better=_better(name, values, first, second)
+                better=better_of(name, values, first, second)
                 if reject and not interval.low <= 0 <= interval.high
                 else "",
             )
@@ -395,10 +296,3 @@ def _infinite(made: Sequence[Difference], views: Mapping[str, View]) -> tuple[st
             f"{', '.join(metrics)} of {name} {verb} infinite{why}; by an infinite score nothing is tested."
         )
     return tuple(sentences)
-
-
-def _better(metric: str, values: tuple[float, float], first: str, second: str) -> str:
-    badness = _badness(metric, np.array(values))
-    if badness is None or badness[0] == badness[1]:
-        return ""
-    return first if badness[0] < badness[1] else second
