@@ -36,7 +36,9 @@ def test_every_metric_keeps_the_law(metric, law):
 @pytest.mark.parametrize("metric", FORECASTS, ids=lambda metric: metric.name)
 def test_every_metric_of_forecasts_keeps_the_law_on_the_kinds_it_reads(metric, law):
     for sample in FORECAST_SAMPLES:
-        kind = sample.name if sample.name in ("quantiles", "ensemble", "interval", "set", "state") else "normal"
+        kind = (
+            sample.name if sample.name in ("quantiles", "ensemble", "interval", "set", "state", "count") else "normal"
+        )
         if kind in metric.card.forecasts:
             law(metric, sample)
 

@@ -109,6 +109,16 @@ def forecast_samples(seed: int = 0) -> list[TrialColumns]:
             {"mean": np.column_stack([mean, mean]), "std": np.column_stack([std, std]), "groups": groups},
         ),
         TrialColumns("set", rng.integers(0, 4, n), None, {"sets": sets, "groups": groups}),
+        TrialColumns(
+            "count",
+            rng.poisson(3.0, n).astype(np.float64),
+            None,
+            {
+                "rate": rng.uniform(0.5, 6.0, n),
+                "dispersion": rng.uniform(0, 0.5, n) * (rng.random(n) < 0.5),
+                "groups": groups,
+            },
+        ),
         TrialColumns("one row", true[:1], None, {"mean": mean[:1], "std": std[:1], "groups": groups[:1]}),
     ]
 

@@ -1,11 +1,15 @@
 """Metrics that the reviews name in a sentence: against their definitions, closed forms and other packages."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 import scoringrules
 from scipy import stats
 
 from epimeter import metrics
+from epimeter.cli import main
 from epimeter.errors import InputError, UndefinedMetricError
 from epimeter.inference import consistency_test
 
@@ -45,14 +49,48 @@ def test_counts_are_scored_as_scoringrules_does():
     rng = np.random.default_rng(3)
     mean = rng.uniform(0.2, 30, 40)
     count = rng.poisson(mean).astype(float)
-    assert metrics.rps_counts(count, mean) == pytest.approx(np.mean(scoringrules.crps_poisson(count, mean)))
+    assert metrics.rps_counts(count, rate=mean) == pytest.approx(np.mean(scoringrules.crps_poisson(count, mean)))
     theirs = scoringrules.crps_negbinom(count, 2.0, 2.0 / (2.0 + mean))
-    assert metrics.rps_counts(count, mean, dispersion=0.5) == pytest.approx(np.mean(theirs))
-    assert metrics.rps_counts([3], [0.0]) == 3
+    assert metrics.rps_counts(count, rate=mean, dispersion=0.5) == pytest.approx(np.mean(theirs))
+    assert metrics.rps_counts([3], rate=[0.0]) == 3
     with pytest.raises(InputError, match="y_true must hold counts"):
-        metrics.rps_counts([1.5], [1.0])
+        metrics.rps_counts([1.5], rate=[1.0])
     with pytest.raises(InputError, match="none negative"):
-        metrics.rps_counts([1], [-1.0])
+        metrics.rps_counts([1], rate=[-1.0])
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 1e-12, 1e-6, 1e-4, 0.01, 0.09, 0.11, 0.5, 5.0])
+def test_a_wide_law_of_counts_scores_as_the_sum_of_its_terms(dispersion):
+    for rate in (4000.0, 30_000.0):
+        law = stats.poisson(rate) if dispersion < 1e-9 else stats.nbinom(1 / dispersion, 1 / (1 + dispersion * rate))
+        terms = np.arange(int(law.isf(1e-16)) + int(rate))
+        below = law.cdf(terms)
+        for seen in (0, int(rate), int(1.5 * rate)):
+            found = metrics.rps_counts([seen], rate=[rate], dispersion=dispersion)
+            assert found == pytest.approx(float(((below - (seen <= terms)) ** 2).sum()), rel=1e-7)
+
+
+def test_counts_are_scored_from_a_file(tmp_path, capsys):
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        return ended.value.code, capsys.readouterr()
+
+    rng = np.random.default_rng(4)
+    rate = rng.uniform(0.5, 9, 80)
+    rows = pd.DataFrame({"y": rng.poisson(rate), "rate": rate, "mean": rate})
+    calls, means = tmp_path / "calls.csv", tmp_path / "means.csv"
+    rows[["y", "rate"]].to_csv(calls, index=False)
+    rows[["y", "mean"]].to_csv(means, index=False)
+    whole = json.loads(run("evaluate", calls, "--json")[1].out)
+    made = {line["metric"]: line["value"] for line in whole["measurements"]}
+    assert set(made) == {"rps_counts", "moment_score", "normalised_squared_error"}
+    assert made["rps_counts"] == metrics.rps_counts(rows.y, rate=rate)
+    code, said = run("evaluate", means, "--metric", "rps_counts")
+    assert code == 2 and "--column rate=mean" in said.err
+    for more in ((means, "--column", "rate=mean"), (calls, "--row-limit", 10)):
+        told = json.loads(run("evaluate", *more, "--metric", "rps_counts", "--json")[1].out)
+        assert told["measurements"][0]["value"] == made["rps_counts"]
 
 
 def test_each_class_is_tested_as_hosmer_and_lemeshow_test_one():

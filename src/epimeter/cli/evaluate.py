@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from epimeter.cli.certainty import Certainty, refuse_idle
 from epimeter.cli.columns import column_options, logits_option
-from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file
+from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file, measures_forecasts
 from epimeter.cli.measured import measured_table
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
 from epimeter.cli.requirements import judge, parsed, verdicts, with_required, with_verdicts
@@ -76,7 +76,7 @@ def evaluate(
     with them what is stated: y_prob, prob, p, score beside y_true, label, y the probability of outcome 1;
     confidence beside correct, or beside a label and a prediction, the confidence in an answer; p_0, p_1 … one
     probability a class. --column and --kind say it where names do not. mean and std, q0.05 … q0.95, member_0 …,
-    lower and upper, or set beside y make a report on forecasts of a number or a set (--set level=0.9). The file
+    lower and upper, set, or rate beside y make a report on forecasts of a number or a set (--set level=0.9). The file
     named with -o is written as its suffix says: .html, .md, .json, .txt, .csv, .tex, .pdf; .png and .svg hold the
     reliability diagram. Several files, a pattern, a folder and a large file
     are read in one pass, in memory that does not grow with them.
@@ -113,7 +113,8 @@ def evaluate(
         raise click.UsageError("--row-limit, --sample and --skip-damaged are for files of rows; these are logs")
     if not logs and (task == "detection" or standards["standard"]) and (more or asked.asked):
         raise click.UsageError("--standard and --task detection take one file, and no option of a pass over many")
-    if task is None and not logs and not standards["standard"] and is_forecast_file([file, *more], format):
+    open_task = task is None and not logs and not standards["standard"]
+    if open_task and (is_forecast_file([file, *more], format) or measures_forecasts(names)):
         task = "distribution"
     if task == "distribution":
         from epimeter.cli.sliced import rendered as rendered_slices

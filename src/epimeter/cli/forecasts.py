@@ -13,6 +13,7 @@ from epimeter.cli.certainty import Certainty
 from epimeter.cli.progress import Progress
 from epimeter.cli.streaming import Streaming
 from epimeter.errors import InputError
+from epimeter.forecasts import COLUMNS
 from epimeter.readers.forecast import Choice
 
 if TYPE_CHECKING:
@@ -49,6 +50,19 @@ def is_forecast_file(files: list[str], format: str | None) -> bool:
         return False  # what cannot be read is refused where it is read
 
 
+def measures_forecasts(metrics: Any) -> bool:
+    """Whether a metric asked for by name is one of forecasts; a name that is none is refused where it is used."""
+    from epimeter.card_index import find
+
+    for name in metrics if isinstance(metrics, list) else ():
+        try:
+            if find(name.strip()).card.forecasts:
+                return True
+        except InputError:
+            continue
+    return False
+
+
 def refuse_for_forecasts(options: Iterable[tuple[str, str]]) -> None:
     """Refuse options that say something of probabilities, and further ones that forecasts have no use for."""
     context = click.get_current_context()
@@ -76,6 +90,11 @@ def evaluated_forecasts(
     from epimeter.sources.forecast_files import doubted, read_forecast_files
 
     refuse_for_forecasts(NOT_FOR_FORECASTS)
+    for name in choices:
+        if name in COLUMNS:
+            raise click.UsageError(
+                f"{name} is stated by a column of the file, not by --set; name it: --column {name}=NAME"
+            )
     streamed = None if asked.by else _streamed(files, choice, format, metrics, choices, certainty, asked.row_limit)
     if streamed is not None:
         return {None: streamed}

@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 
 from epimeter.checks import check_finite, column, numbers, refuse, refuse_different_indexes
 from epimeter.errors import InputError
+from epimeter.forecasts.counts import Counts, read_counts
 from epimeter.forecasts.numeric import Ensemble, Intervals, Normal, Quantiles
 from epimeter.forecasts.row import LARGEST, Floats, Forecast, refuse_huge
 from epimeter.forecasts.sets import Sets, read_sets
 from epimeter.forecasts.states import States, read_states
 from epimeter.views import weights
 
-COLUMNS = ("mean", "std", "variance", "quantiles", "levels", "members", "lower", "upper", "sets")
+COLUMNS = ("mean", "std", "variance", "quantiles", "levels", "members", "lower", "upper", "sets", "rate", "dispersion")
 """What a forecast may be stated by, beside y_true."""
 
 WANTED = (
     "mean and std (or variance), quantiles (a mapping from level to column, or a matrix with levels), members, lower and "
-    "upper, or sets"
+    "upper, sets, or rate (the expected count)"
 )
 
 
@@ -38,7 +39,8 @@ def forecast(y_true: Any, *, sample_weight: Any = None, **given: Any) -> Forecas
     given
         ``mean`` with ``std`` or ``variance`` (of a state: a matrix of means, and deviations, variances or covariances);
         ``quantiles``, a mapping from level to column or a matrix beside ``levels``; ``members``, one column a member; ``lower``
-        and ``upper``; ``sets``. Further columns, such as ``groups``.
+        and ``upper``; ``sets``; ``rate``, the expected count, with ``dispersion`` where the law
+        is negative binomial. Further columns, such as ``groups``.
     """
     stated = {name: given.pop(name) for name in COLUMNS if given.get(name) is not None}
     further = {name: values for name, values in given.items() if values is not None}
@@ -61,6 +63,8 @@ def forecast(y_true: Any, *, sample_weight: Any = None, **given: Any) -> Forecas
     shared = _shared(len(true), sample_weight, further)
     if kind == "normal":
         return Normal(true, **_normal(stated, len(true)), **shared)
+    if kind == "count":
+        return Counts(true, **read_counts(true, {n: _vector(v, n, len(true)) for n, v in stated.items()}), **shared)
     if kind == "quantiles":
         return Quantiles(true, **_quantiles(stated, len(true)), **shared)
     if kind == "ensemble":
@@ -77,6 +81,7 @@ def _kind(stated: Mapping[str, Any]) -> str:
         "ensemble": {"members"} & set(stated),
         "interval": {"lower", "upper"} & set(stated),
         "set": {"sets"} & set(stated),
+        "count": {"rate", "dispersion"} & set(stated),
     }
     found = [kind for kind, names in families.items() if names]
     if len(found) > 1:

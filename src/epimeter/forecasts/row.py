@@ -15,7 +15,7 @@ from epimeter.checks import refuse
 from epimeter.errors import UndefinedMetricError
 
 Floats = NDArray[np.float64]
-ForecastKind = Literal["normal", "quantiles", "ensemble", "interval", "set", "state"]
+ForecastKind = Literal["normal", "quantiles", "ensemble", "interval", "set", "state", "count"]
 KINDS: tuple[ForecastKind, ...] = get_args(ForecastKind)
 
 WORDING: Mapping[str, str] = {
@@ -25,6 +25,7 @@ WORDING: Mapping[str, str] = {
     "interval": "each row states an interval",
     "set": "each row states a set of labels",
     "state": "each row states the means and the covariance of several numbers",
+    "count": "each row states the expected count",
 }
 """The kinds as a report says them."""
 

@@ -717,19 +717,6 @@ class _Rps(Metric[Number]):
 
 rps: _Rps
 
-class _RpsCounts(Metric[Number]):
-    def __call__(
-        self,
-        y_true: Any,
-        y_prob: Any,
-        *,
-        dispersion: float = 0.0,
-        interval: Any = None,
-    ) -> Number:
-        """Ranked probability score of forecasts of a count, whose classes have no end."""
-
-rps_counts: _RpsCounts
-
 class _Sarps(Metric[Number]):
     def __call__(
         self,
@@ -2855,6 +2842,8 @@ class _ClassConditionalCoverage(Metric[StrataCoverage]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         least_rows: int = 10,
         interval: Any = None,
@@ -2879,6 +2868,8 @@ class _ConditionalCoverage(Metric[StrataCoverage]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         least_rows: int = 10,
         interval: Any = None,
@@ -2902,6 +2893,8 @@ class _Crps(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         estimator: Literal["fair", "energy"] = "energy",
         interval: Any = None,
     ) -> Number:
@@ -2924,6 +2917,8 @@ class _IntervalScore(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         interval: Any = None,
     ) -> Number:
@@ -2946,6 +2941,8 @@ class _LogScore(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         interval: Any = None,
     ) -> Number:
         """Surprise at what came true under the stated normal law."""
@@ -2967,6 +2964,8 @@ class _MeanIntervalWidth(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         interval: Any = None,
     ) -> Number:
@@ -2989,6 +2988,8 @@ class _MiscalibrationArea(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         count: int = 99,
         interval: Any = None,
     ) -> Number:
@@ -3011,6 +3012,8 @@ class _MomentScore(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         interval: Any = None,
     ) -> Number:
         """Squared error in units of the stated variance, plus the logarithm of that variance; for any law."""
@@ -3031,6 +3034,8 @@ class _NeesTest(Metric[NeesTest]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         alpha: float = 0.05,
         interval: Any = None,
     ) -> NeesTest:
@@ -3053,6 +3058,8 @@ class _NormalisedSquaredError(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         interval: Any = None,
     ) -> Number:
         """Squared error by the stated variance: above 1 over-confident, below 1 under-confident."""
@@ -3074,6 +3081,8 @@ class _Picp(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         interval: Any = None,
     ) -> Number:
@@ -3096,6 +3105,8 @@ class _PinballLoss(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         quantile: float | None = None,
         interval: Any = None,
     ) -> Number:
@@ -3117,6 +3128,8 @@ class _Pit(Metric[TransformHistogram]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         bins: int = 10,
         interval: Any = None,
         n_bins: int = ...,
@@ -3139,6 +3152,8 @@ class _PitTest(Metric[UniformityTest]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         method: Literal["auto", "chi2", "ks", "cvm"] = "auto",
         bins: int = 10,
         interval: Any = None,
@@ -3163,6 +3178,8 @@ class _QuantileCalibrationError(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         count: int = 19,
         norm: float = 1.0,
         interval: Any = None,
@@ -3170,6 +3187,29 @@ class _QuantileCalibrationError(Metric[Number]):
         """Mean gap between the level of a quantile and the share of truths at or below it."""
 
 quantile_calibration_error: _QuantileCalibrationError
+
+class _RpsCounts(Metric[Number]):
+    def __call__(
+        self,
+        y_true: Any,
+        *,
+        sample_weight: Any = None,
+        mean: Any = None,
+        std: Any = None,
+        variance: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        members: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
+        interval: Any = None,
+    ) -> Number:
+        """Ranked probability score of forecasts of a count: of a certain forecast the absolute error."""
+
+rps_counts: _RpsCounts
 
 class _SetCoverage(Metric[Number]):
     def __call__(
@@ -3186,6 +3226,8 @@ class _SetCoverage(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         interval: Any = None,
     ) -> Number:
@@ -3208,6 +3250,8 @@ class _SetSize(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         interval: Any = None,
     ) -> Number:
         """How many labels a set names on average."""
@@ -3229,6 +3273,8 @@ class _SizeStratifiedCoverage(Metric[StrataCoverage]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         level: float = 0.9,
         strata: int = 5,
         least_rows: int = 10,
@@ -3253,6 +3299,8 @@ class _WeightedIntervalScore(Metric[Number]):
         lower: Any = None,
         upper: Any = None,
         sets: Any = None,
+        rate: Any = None,
+        dispersion: Any = None,
         interval: Any = None,
     ) -> Number:
         """Interval scores of several levels and the error of the median in one number, near the CRPS."""

@@ -10,6 +10,7 @@ q0.05, q0.5, q0.95 …       quantiles: `q`, `q_` or `quantile_` and the level
 member_0, member_1 …       ensemble: also ens_0, sample_0
 lower, upper               interval: also lo, hi, lower_bound, upper_bound
 set                        set of labels: also prediction_set, conformal_set
+rate (and dispersion)      count: also expected_count, mean_count, predicted_count
 =========================  ====================================================================
 
 The truth is `y`, `y_true`, `target`, `outcome`, `truth`, `actual` or `label`. Where two kinds are there, the roles that
@@ -26,7 +27,7 @@ from epimeter.errors import ReadError
 from epimeter.readers.column_names import absent, ambiguous, by_words, named, one_column, several_columns
 from epimeter.readers.forecast import CONFIDENCE, EVENT, TRUTH
 from epimeter.readers.roles import FURTHER
-from epimeter.readers.wording import listed, shown, word_of
+from epimeter.readers.wording import clean, listed, shown, word_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "truth": (*TRUTH, "observed", "observation", "obs"),
@@ -36,6 +37,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "lower": ("lower", "lo", "lower_bound", "y_lower", "pred_lower", "low"),
     "upper": ("upper", "hi", "upper_bound", "y_upper", "pred_upper", "high"),
     "set": ("set", "sets", "prediction_set", "pred_set", "conformal_set"),
+    "rate": ("rate", "poisson_rate", "expected_count", "mean_count", "predicted_count", "pred_count"),
+    "dispersion": ("dispersion", "overdispersion"),
     "weight": FURTHER["weight"],
     "group": FURTHER["group"],
     "id": FURTHER["id"],
@@ -59,6 +62,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "ensemble": ("members",),
     "interval": ("lower", "upper"),
     "set": ("set",),
+    "count": ("rate", "dispersion"),
 }
 ROLES = ("truth", *(role for roles in FAMILIES.values() for role in roles), "covariance", *BESIDE)
 SEVERAL = ("quantiles", "members", "slice")
@@ -84,7 +88,11 @@ def states_forecast(names: Sequence[str]) -> bool:
     found = _columns_by_role(names, {}, "")
     whole = ("mean" in found and ("std" in found or "variance" in found)) or ("lower" in found and "upper" in found)
     return bool(named(NAMES["truth"], by_word)) and (
-        whole or len(found.get("quantiles", ())) > 1 or len(found.get("members", ())) > 1 or "set" in found
+        whole
+        or len(found.get("quantiles", ())) > 1
+        or len(found.get("members", ())) > 1
+        or "set" in found
+        or "rate" in found
     )
 
 
@@ -116,7 +124,7 @@ def forecast_roles_of(names: Sequence[str], said: Mapping[str, str], source: str
     if not kinds:
         raise ReadError(
             f"{source} states no forecast of a number or a set; its columns are {listed(names)}. It takes mean and std, "
-            "q0.05 … q0.95, member_0 …, lower and upper, or set; name others with --column mean=NAME",
+            "q0.05 … q0.95, member_0 …, lower and upper, set, or rate; name others with --column mean=NAME",
             field="mean",
         )
     kind = kinds[0]
@@ -234,7 +242,14 @@ def _refuse_halves(kind: str, chosen: Mapping[str, tuple[str, ...]], names: Sequ
         if "std" in chosen and "variance" in chosen:
             raise ambiguous("std", [chosen["std"][0], chosen["variance"][0]], source)
         if "std" not in chosen and "variance" not in chosen:
-            raise absent("std", names, source)
+            mean = clean(chosen["mean"][0])
+            raise ReadError(
+                f"{source} has no column for std beside {mean}; its columns are {listed(names)}. Name it with --column std=NAME; "
+                f"if {mean} is the expected count, say --column rate={mean}",
+                field="std",
+            )
+    if kind == "count" and "rate" not in chosen:
+        raise absent("rate", names, source)
     if kind == "interval":
         for role in ("lower", "upper"):
             if role not in chosen:

@@ -31,7 +31,7 @@ class ForecastTable:
     Attributes
     ----------
     kind
-        normal, quantiles, ensemble, interval, set or state.
+        normal, quantiles, ensemble, interval, set, state or count.
     true
         What came true.
     stated
@@ -99,7 +99,8 @@ def read_forecasts(
     source
         CSV, JSON, NDJSON, Parquet, Arrow or npz, or a data frame.
     columns
-        Role to column, where names do not say: truth, mean, std, variance, quantiles, members, lower, upper, set, weight, group.
+        Role to column, where names do not say: truth, mean, std, variance, quantiles, members, lower, upper, set, rate, dispersion,
+        weight, group.
     format
         As for `read`.
     """
@@ -181,7 +182,7 @@ def _table(block: Block, roles: ForecastRoles) -> ForecastTable:
         for role, name in (("quantiles", "quantiles"), ("members", "members")):
             if role in columns:
                 stated[name] = _present(block, columns[role], missing, wide=True)
-        for role in ("mean", "std", "variance", "lower", "upper"):
+        for role in ("mean", "std", "variance", "lower", "upper", "rate", "dispersion"):
             if role in columns:
                 stated[role] = _present(block, columns[role], missing)
     weight = _present(block, columns["weight"], missing) if "weight" in columns else None

@@ -60,7 +60,8 @@ def evaluate_forecasts(
     source
         Where the rows came from.
     given
-        The forecast (``mean, std``; ``quantiles``; ``members``; ``lower, upper``; ``sets``), and parameters of metrics.
+        The forecast (``mean, std``; ``quantiles``; ``members``; ``lower, upper``; ``sets``; ``rate, dispersion``), and
+        parameters of metrics.
 
     Examples
     --------

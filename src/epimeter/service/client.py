@@ -183,7 +183,8 @@ class Client:
         unlabelled
             Rows that are not among these because their truth is not known; they are counted.
         stated
-            The forecast: ``mean`` with ``std`` or ``variance``; ``quantiles``; ``members``; ``lower`` and ``upper``; ``sets``.
+            The forecast: ``mean`` with ``std`` or ``variance``; ``quantiles``; ``members``; ``lower`` and ``upper``; ``sets``;
+            ``rate``.
         """
         for name in stated:
             if name not in FORECAST:

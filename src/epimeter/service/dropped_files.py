@@ -37,7 +37,19 @@ FORMATS |= {"jsonl": "ndjson", "arrow": "arrow"}
 FORECAST = ("confidence", "probability", "probabilities")
 OUTCOME = ("correct", "label", "prediction")
 BESIDE = ("timestamp", "id", "unknown", "detected", "class", "ground_truth_source")
-STATED = ("mean", "std", "variance", "covariance", "quantiles", "members", "lower", "upper", "set")
+STATED = (
+    "mean",
+    "std",
+    "variance",
+    "covariance",
+    "quantiles",
+    "members",
+    "lower",
+    "upper",
+    "set",
+    "rate",
+    "dispersion",
+)
 """What a column is only where forecasts of a number or of a set are stated."""
 ROLES = (*FORECAST, *OUTCOME, *BESIDE, "truth", *STATED, "weight", "group")
 """What a column can be told to be."""

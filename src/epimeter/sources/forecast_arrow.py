@@ -74,7 +74,7 @@ def _columns(y_true: Any, stated: Mapping[str, Any]) -> dict[str, Any]:
     if "members" in stated:
         width = np.shape(stated["members"])[-1]
         columns |= _named("members", stated["members"], [f"member_{i}" for i in range(width)])
-    for name in ("mean", "std", "variance", "lower", "upper"):
+    for name in ("mean", "std", "variance", "lower", "upper", "rate", "dispersion"):
         if name in stated:
             columns[name] = _vector(stated[name], len(columns["y"]))
     return columns

@@ -2,6 +2,7 @@
 """The distribution family: forecasts of a number or of a set, with the uncertainty they state."""
 
 from epimeter.metrics.distribution.conformal import set_coverage, set_size
+from epimeter.metrics.distribution.counts import rps_counts
 from epimeter.metrics.distribution.coverage import mean_interval_width, picp
 from epimeter.metrics.distribution.crps import crps
 from epimeter.metrics.distribution.density import log_score, moment_score, normalised_squared_error
@@ -31,6 +32,7 @@ __all__ = [
     "pit",
     "pit_test",
     "quantile_calibration_error",
+    "rps_counts",
     "set_coverage",
     "set_size",
     "size_stratified_coverage",

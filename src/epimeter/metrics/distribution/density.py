@@ -13,7 +13,7 @@ from epimeter.forecasts import COLUMNS, Forecast
 from epimeter.summaries.exact import RowMeans, RowSums
 
 Floats = NDArray[np.float64]
-MOMENTS = ("normal", "ensemble", "state")
+MOMENTS = ("normal", "ensemble", "state", "count")
 
 
 def log_scores(view: Forecast) -> Floats:
@@ -60,7 +60,9 @@ def moment_scores(view: Forecast) -> Floats:
     proper="yes",
     equation=r"S=\frac1N\sum_i\Big[\frac{(y_i-\mu_i)^2}{\sigma_i^2}+\log\sigma_i^2\Big];\quad"
     r"\text{states: }(y_i-\mu_i)^TC_i^{-1}(y_i-\mu_i)+\log\det C_i",
-    where={"μ_i, σ_i^2": "mean and variance that are stated, or of the members (divided by M - 1)"},
+    where={
+        "μ_i, σ_i^2": "mean and variance that are stated, of the stated law of a count, or of the members (divided by M - 1)"
+    },
     source="Dawid and Sebastiani 1999, Annals of Statistics 27; Gneiting and Raftery 2007, JASA 102; Lane 2025 s3.7 eq 14 has "
     "its form for classes (dss)",
     pitfalls="Sees the first two moments alone: forecasts of equal mean and variance score the same. Of an ensemble it is noisy "

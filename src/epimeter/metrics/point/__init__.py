@@ -12,7 +12,7 @@ from epimeter.metrics.point.focal import dual_focal_loss, focal_calibration_loss
 from epimeter.metrics.point.gaussian import ecd_gaussian
 from epimeter.metrics.point.least_squares import asymmetric_least_squares, general_least_squares
 from epimeter.metrics.point.likelihood import nll
-from epimeter.metrics.point.ordinal import rps, rps_counts, sarps
+from epimeter.metrics.point.ordinal import rps, sarps
 from epimeter.metrics.point.power import (
     power_score,
     proper_linear_score,
@@ -59,7 +59,6 @@ __all__ = [
     "pseudo_spherical_score",
     "root_brier_score",
     "rps",
-    "rps_counts",
     "sarps",
     "silf",
     "skill_score",

@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from epimeter.card_index import metric
-from epimeter.checks import check_finite, numbers, refuse
-from epimeter.errors import InputError
-from epimeter.limits import AtLeast
 from epimeter.summaries import Mean, MeanOf
 from epimeter.summaries.rowwise import row_dot
 from epimeter.views import View
@@ -52,58 +46,6 @@ def ranked_squares(view: View) -> Floats:
 def rps(mean: Mean) -> float:
     """Brier score of all the questions "is the class at most k?", averaged over k."""
     return mean.value
-
-
-@metric(
-    title="Ranked probability score of counts",
-    family="point",
-    range=(0.0, None),
-    direction="lower",
-    proper="strictly",
-    weighted=False,
-    equation=r"RPS=\frac1N\sum_i\sum_{k=0}^{\infty}\big[P_i(Y\le k)-I[y_i\le k]\big]^2",
-    where={
-        "P_i": "Poisson law with the stated mean, or the negative binomial law of variance mean + dispersion mean^2",
-        "y_i": "count that came true",
-    },
-    source="Epstein 1969, J. Applied Meteorology 8; Czado, Gneiting and Held 2009, Biometrics 65; Lane 2025 s3.14",
-    matrix="not a probability matrix: y_prob holds the mean count of each row",
-    pitfalls="In units of counts, not divided by a number of classes, which is infinite: not comparable with rps. The sum ends "
-    "where less than 1e-15 of the mass is left on either side.",
-    aliases=("crps_poisson", "rps_poisson", "count_rps"),
-)
-def rps_counts(y_true: Any, y_prob: Any, *, dispersion: Annotated[float, AtLeast(0)] = 0.0) -> float:
-    """Ranked probability score of forecasts of a count, whose classes have no end.
-
-    Parameters
-    ----------
-    dispersion
-        0: the count is Poisson with the stated mean; above 0: negative binomial, of variance mean + dispersion mean^2.
-    """
-    from scipy import stats
-
-    count, mean = (
-        numbers(values, name).astype(np.float64) for values, name in ((y_true, "y_true"), (y_prob, "y_prob"))
-    )
-    if count.ndim != 1 or count.shape != mean.shape:
-        raise InputError(f"y_true and y_prob must be vectors of one length; got {count.shape} and {mean.shape}")
-    if not len(count):
-        raise InputError("y_true and y_prob must have at least one row; got none")
-    check_finite(count, "y_true")
-    check_finite(mean, "y_prob")
-    refuse((count < 0) | (count != np.floor(count)), count, "y_true", "must hold counts")
-    refuse(mean < 0, mean, "y_prob", "must hold mean counts, none negative")
-    scores = np.empty(len(count))
-    for place, (seen, middle) in enumerate(zip(count.tolist(), mean.tolist(), strict=True)):
-        if middle == 0:
-            scores[place] = seen
-            continue
-        size = 1 / dispersion if dispersion > 0 else 0.0
-        law = stats.nbinom(size, size / (size + middle)) if dispersion > 0 else stats.poisson(middle)
-        last = int(max(seen, law.isf(1e-15))) + 1
-        below = law.cdf(np.arange(last + 1))
-        scores[place] = math.fsum(((below - (seen <= np.arange(last + 1))) ** 2).tolist())
-    return math.fsum(scores.tolist()) / len(scores)
 
 
 def ranked_distances(view: View) -> Floats:

@@ -49,8 +49,8 @@ class _Longer(Exception):
     summary="Submit predictions",
     description=(
         "Rows as in ERS 6.2, columns, NDJSON, an Arrow IPC stream or Parquet; gzip and zstd. Rows that state a mean and a "
-        "deviation, quantiles, members of an ensemble, an interval or a set of labels beside the truth are told by the names of "
-        "their columns and measured as forecasts, which earn no level; in JSON they stand under forecasts. "
+        "deviation, quantiles, members of an ensemble, an interval, a set of labels or an expected count beside the truth are "
+        "told by the names of their columns and measured as forecasts, which earn no level; in JSON they stand under forecasts. "
         "Bodies other than JSON say model_id, domain and the rest in the query. Up to 100,000 rows are answered at once; more "
         "become a job (202). A "
         "summary that epimeter summarise --evidence made stands for records that stay where they are: it is evaluated after "

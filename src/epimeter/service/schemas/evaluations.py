@@ -97,7 +97,7 @@ class ForecastFindings(Struct, frozen=True, kw_only=True):
     """What forecasts of a number or of a set came to; the report has intervals and figures."""
 
     kind: str
-    """normal, quantiles, ensemble, interval, set or state."""
+    """normal, quantiles, ensemble, interval, set, state or count."""
     states: str
     """The same in words."""
     sample_size: int
