@@ -62,7 +62,7 @@ def table(made):
     arrays = {"confidence": np.asarray(made["confidence"]), "correct": np.asarray(made["correct"])}
     if "timestamp" in made:
         arrays["timestamp"] = pa.array(made["timestamp"], pa.timestamp("us", tz="UTC"))
-    for name in ("id", "class", "category", "unknown", "detected"):
+    for name in ("id", "class", "category", "unknown", "detected", "question", "group"):
         if name in made:
             arrays[name] = pa.array(list(made[name]))
     return pa.table(arrays)

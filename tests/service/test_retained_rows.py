@@ -22,6 +22,8 @@ WHOLE = Columns(
     detected=RNG.random(N) < 0.1,
     id=np.array([f"r{row}" for row in range(N)], object),
     category=np.array([None, "novel", "ambiguous"], object)[RNG.integers(0, 3, N)],
+    question=np.array([None, "q1", "q2"], object)[RNG.integers(0, 3, N)],
+    group=np.array(["g1", "g2"], object)[RNG.integers(0, 2, N)],
 )
 
 

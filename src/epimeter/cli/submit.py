@@ -20,6 +20,7 @@ from epimeter.errors import InputError
 from epimeter.kinds import WORDING
 from epimeter.readers.files import faults_of
 from epimeter.readers.forecast import Choice
+from epimeter.readers.table import COLUMNS
 from epimeter.readers.wording import shown
 
 if TYPE_CHECKING:
@@ -196,17 +197,20 @@ def _sent(
     from epimeter.views import view
 
     table = _captured(file, choice, format)
-    answer = view(table.y_true, table.y_prob, kind=table.kind).answer
-    correct = answer.true.astype(object)
-    if table.awaiting is not None:
-        correct[table.awaiting] = None
+    assert table.awaiting is not None
+    # A declined answer states neither a confidence nor an outcome; its flags count (ONTO 42001, 6.2.2).
+    stated = np.isfinite(table.y_prob).reshape(table.n_rows, -1).all(axis=1) | ~table.awaiting
+    answer = view(table.y_true[stated], table.y_prob[stated], kind=table.kind).answer
+    correct, confidence = np.full(table.n_rows, None, object), np.full(table.n_rows, None, object)
+    correct[stated], confidence[stated] = answer.true.astype(bool), answer.prob
+    correct[table.awaiting] = None
     if WORDING[table.kind].as_answers:
         click.echo(WORDING[table.kind].as_answers, err=True)
     if table.zoneless is not None:
         raise click.UsageError(f"the service takes times with a zone; {table.zoneless} has none")
     return client.evaluate(
         correct,
-        answer.prob,
+        confidence,
         domain=domain_of(domain, table),
         dataset_id=table.metadata.get("dataset_id"),
         timestamp=table.timestamp,
@@ -216,7 +220,7 @@ def _sent(
         unknown=table.unknown,
         detected=table.detected,
         category=table.category,
-        **told,
+        **(told | {table.unit: table.group}),
     )
 
 
@@ -227,35 +231,31 @@ def _captured(file: str, choice: Choice, format: str | None) -> Table:
     from epimeter.readers.logs import is_log
 
     if format is None and is_log(file):
-        return _sendable(read(file, columns=choice))
+        return _with_unlabelled(read(file, columns=choice))
     table = joined(list(arrivals(file, columns=choice, format=format)))
     assert table.awaiting is not None
     if table.awaiting.all():
         raise InputError(f"the outcome must be known for at least one row of {table.source}; it is for none")
-    stated = np.isfinite(table.y_prob).reshape(table.n_rows, -1).all(axis=1) | ~table.awaiting
-    if not stated.all():
-        click.echo(
-            f"{int((~stated).sum()):,} rows state neither a confidence nor an outcome; they are not sent", err=True
-        )
-    return table.take(stated)
-
-
-def _sendable(table: Table) -> Table:
-    """The answers of a log that a service can judge; what it cannot count is said."""
-    if table.unlabelled:
-        click.echo(f"{table.unlabelled:,} answers of the log without ground truth are not sent", err=True)
-    if table.clusters is not None:
-        click.echo(
-            f"the service counts records, and these are {table.evidence}: its intervals are too narrow; epimeter certify and "
-            "evaluate --standard count what is independent",
-            err=True,
-        )
-    silent = table.silent_unknown
-    if silent is not None and silent.any():
-        click.echo(
-            f"{int(silent.sum()):,} unknown inputs are among those not sent, so that nothing is asked after ONTO 42001; "
-            "epimeter evaluate --standard 42001 counts them",
-            err=True,
-        )
-        return replace(table, unknown=None, detected=None)
     return table
+
+
+def _with_unlabelled(table: Table) -> Table:
+    """The answers of a log, and behind them those without an outcome: of these only the flags are known."""
+    more, flags = table.unlabelled, {"unknown": table.silent_unknown, "detected": table.silent_detected}
+
+    def longer(name: str) -> Any:
+        column = getattr(table, name)
+        if column is None:
+            return None
+        known = np.asarray(column)
+        if name in flags:
+            return np.concatenate([known, np.zeros(more, bool) if flags[name] is None else flags[name]])
+        empty = {"f": np.nan, "M": np.datetime64("NaT"), "O": None}.get(known.dtype.kind, 0)
+        return np.concatenate([known, np.full((more, *known.shape[1:]), empty, known.dtype)])
+
+    return replace(
+        table,
+        awaiting=np.arange(table.n_rows + more) >= table.n_rows,
+        rows=np.arange(table.n_rows + more),
+        **{name: longer(name) for name in COLUMNS if name != "awaiting"},
+    )

@@ -130,13 +130,18 @@ class Table:
         return np.asarray([str(label) for label in self.group])
 
     @property
+    def unit(self) -> Literal["question", "group"]:
+        """What the groups are, by the name of their column."""
+        return "question" if self.roles.get("group", "").lower().startswith("question") else "group"
+
+    @property
     def evidence(self) -> str:
         """How much there is, in words: `1,000 rows`, `1,000 answers to 60 questions`."""
         clusters = self.clusters
         if clusters is None:
             return f"{self.n_rows:,} rows"
         units = len(np.unique(clusters))
-        if self.roles.get("group", "").lower().startswith("question"):
+        if self.unit == "question":
             return f"{self.n_rows:,} answers to {units:,} questions"
         return f"{self.n_rows:,} rows of {units:,} groups"
 

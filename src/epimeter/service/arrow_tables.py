@@ -14,7 +14,7 @@ from epimeter.readers.arrow_claims import claims
 from epimeter.readers.forecast_columns import states_forecast
 from epimeter.readers.parquet_pages import checked_footer, unpacked_bound
 from epimeter.service.bodies import OTHERS, Body
-from epimeter.service.columns import Columns, refuse_many, words
+from epimeter.service.columns import CLUSTERS, ONE_CLUSTER, Columns, refuse_many, words
 from epimeter.service.forecast_rows import ForecastRows, forecast_rows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS
@@ -108,16 +108,28 @@ def _of_table(table: Any, settings: Settings) -> Columns | ForecastRows:
         made[known] = column
         return made
 
+    def flags(column: Any, silent: Any) -> Any:
+        """Those of the rows without an outcome count too."""
+        made = spread(column, False)
+        if made is not None and known is not None:
+            made[np.setdiff1d(np.arange(n), known, assume_unique=True)] = silent
+        return made
+
+    cluster = found.roles.get("group")
+    groups = None if found.group is None else spread(words(_listed(np.asarray(found.group, object))), None)
+
     return Columns(
         confidence=spread(np.asarray(found.y_prob).astype(np.float64, copy=False), 0.0),
         correct=spread(np.asarray(found.label).astype(np.uint8, copy=False), 2),
         timestamp=spread(found.timestamp, np.datetime64("NaT", "us")),
         ground_truth_source=spread(found.ground_truth_source, None),
         class_=spread(found.class_of, None),
-        unknown=spread(found.unknown, False),
-        detected=spread(found.detected, False),
+        unknown=flags(found.unknown, found.silent_unknown),
+        detected=flags(found.detected, found.silent_detected),
         category=spread(found.category, None),
         id=None if found.id is None else spread(words(_listed(found.id)), None),
+        question=groups if cluster == "question" else None,
+        group=groups if cluster == "group" else None,
         at="/rows",
     )
 
@@ -144,6 +156,8 @@ def _refuse_names(schema: Any) -> None:
     names = _stated(schema)
     if states_forecast(names):
         return
+    if set(CLUSTERS) <= set(names):
+        raise ReadError(ONE_CLUSTER, field="group")
     unknown = [name for name in names if name not in COLUMNS]
     if unknown or len(set(names)) < len(names) or not {"confidence", "correct"} <= set(names):
         what = f"{unknown[0]!r:.60} is none of them{OTHERS}" if unknown else "one is missing or stands twice"

@@ -135,13 +135,14 @@ class Client:
         Parameters
         ----------
         correct, confidence
-            One entry a prediction; `correct` may be None where nobody knows.
+            One entry a prediction; `correct` may be None where nobody knows, and then `confidence` too.
         onto_domain, strategy, declaration, new_baseline, weights, weights_reason, unknown_threshold
             For ONTO 42001, which the column `unknown` asks for: its domain, the binning strategy, the tables of a declaration
             file, why another method begins, the weights of ORS and why they are others, the confidence below which an input
             counts as flagged.
         columns
-            Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`, `category`.
+            Any of `timestamp`, `id`, `ground_truth_source`, `classes`, `unknown`, `detected`, `category`; `question` or `group`
+            where several records belong together and are no evidence of their own.
         """
         query = {"model_id": model_id, "domain": domain, "model_version": model_version, "dataset_id": dataset_id}
         query |= {"metrics": None if metrics is None else ",".join(metrics), "preregistration": preregistration}
@@ -396,6 +397,8 @@ def _stream(columns: dict[str, Any]) -> bytes:
         "ground_truth_source": pa.string(),
         "class": pa.string(),
         "category": pa.string(),
+        "question": pa.string(),
+        "group": pa.string(),
     }
     given = {("class" if name == "classes" else name): column for name, column in columns.items() if column is not None}
     unknown = sorted(set(given) - set(types) - {"confidence"})

@@ -15,20 +15,36 @@ from epimeter.readers.table import Table
 from epimeter.service.problems import Problem, in_a_request
 from epimeter.service.schemas import Facts
 from epimeter.service.settings import Settings
-from epimeter.standards.records import Records, records, repeated_id
+from epimeter.standards.records import Records, records_of
 
 NAMES = {"y_prob": "confidence", "y_true": "correct", "classes": "class"}
-OPTIONAL = ("id", "timestamp", "ground_truth_source", "class_", "unknown", "detected", "category")
-SPARSE = ("ground_truth_source", "category")
-"""Columns that may be null in some records and not in others: the source of a truth, the kind of an unknown."""
+OPTIONAL = (
+    "id",
+    "timestamp",
+    "ground_truth_source",
+    "class_",
+    "unknown",
+    "detected",
+    "category",
+    "question",
+    "group",
+)
+CLUSTERS = ("question", "group")
+"""Columns that say which records belong together, as answers to one question do; they are named as in files."""
+ONE_CLUSTER = "question and group cannot both say which records belong together; send one of them"
+SPARSE = ("ground_truth_source", "category", *CLUSTERS)
+"""Columns that may be null in some records and not in others: the source of a truth, the kind of an unknown, a question."""
 LONGEST = 200
-"""Characters that an id, a class or a category may have."""
+"""Characters that an id, a class, a category, a question or a group may have."""
 Objects = NDArray[np.object_]
 
 
 @dataclass
 class Columns:
-    """Columns as they came: `correct` is 0, 1, or 2 where nobody knows; others None where they are absent."""
+    """Columns as they came: `correct` is 0, 1, or 2 where nobody knows; others None where they are absent.
+
+    The confidence is NaN where none was stated, which only records without ground truth may have.
+    """
 
     confidence: NDArray[np.float64]
     correct: NDArray[np.uint8]
@@ -39,6 +55,8 @@ class Columns:
     detected: NDArray[np.bool_] | None = None
     id: Objects | None = None
     category: Objects | None = None
+    question: Objects | None = None
+    group: Objects | None = None
     at: str = "/predictions"
     """Where the rows stood, for pointers."""
     first: int = 0
@@ -51,39 +69,31 @@ class Columns:
 
 
 def to_records(columns: Columns, now: datetime) -> Records:
-    """Doubt the columns once; rows without ground truth are counted and left out (C-13)."""
+    """Doubt the columns once; rows without ground truth are counted and left out (C-13), but for their flags."""
     _refuse_long(columns)
-    known = columns.correct != 2
-    unlabelled = int(len(known) - known.sum())
-    if unlabelled == len(known):
+    if (columns.correct == 2).all():
         raise Problem("invalid", "at least one prediction must have ground truth; correct is null in all of them")
-    keep: Any = slice(None) if not unlabelled else known
-    places = np.flatnonzero(known) if unlabelled else None
-
-    def taken(column: Any) -> Any:
-        return None if column is None else column[keep]
-
+    _refuse_gaps(columns)
+    table = to_table(columns, "")
     try:
-        return records(
-            columns.correct[keep],
-            columns.confidence[keep],
-            unknown=taken(columns.unknown),
-            detected=taken(columns.detected),
-            category=taken(columns.category),
-            classes=taken(columns.class_),
-            repeated=repeated_id(taken(columns.id)),
-            timestamp=taken(columns.timestamp),
-            ground_truth_source=taken(columns.ground_truth_source),
-            unlabelled=unlabelled,
-            now=now,
-        )
+        return records_of(table, now=now, place=lambda row: f"record {row}")
     except InputError as fault:
-        raise _worded(fault, columns, places) from None
+        raise _worded(fault, columns, np.asarray(table.rows) if table.unlabelled else None) from None
+
+
+def _refuse_gaps(columns: Columns) -> None:
+    """Refuse a record with ground truth that states no confidence, and two columns of what records belong to."""
+    bad = (columns.correct != 2) & np.isnan(columns.confidence)
+    if bad.any():
+        pointer, sentence = _pointer(columns, "confidence", int(np.argmax(bad))), "it must be stated where correct is"
+        raise Problem("invalid", f"{pointer}: {sentence}; it is null", errors=[(pointer, f"{sentence}; it is null")])
+    if all(getattr(columns, name) is not None for name in CLUSTERS):
+        raise Problem("invalid", ONE_CLUSTER, errors=[(_pointer(columns, "group", None), ONE_CLUSTER)])
 
 
 def _refuse_long(columns: Columns) -> None:
     """Refuse a text that is longer than any name, in every format as in rows of JSON."""
-    for name in ("id", "class_", "category"):
+    for name in ("id", "class_", "category", *CLUSTERS):
         column = getattr(columns, name)
         if column is None:
             continue
@@ -106,12 +116,15 @@ def _pointer(columns: Columns, name: str, row: int | None) -> str:
 
 
 def to_table(columns: Columns, source: str) -> Table:
-    """The labelled rows as a reader's table, for the functions that certify one."""
-    keep = columns.correct != 2
+    """The labelled rows as a reader's table, with the flags of the others, as files are read."""
+    known = columns.correct != 2
+    unlabelled = int(len(known) - known.sum())
+    keep: Any = known if unlabelled else slice(None)
 
-    def taken(column: Any) -> Any:
-        return None if column is None else column[keep]
+    def taken(column: Any, rows: Any = keep) -> Any:
+        return None if column is None else column[rows]
 
+    cluster = next((name for name in CLUSTERS if getattr(columns, name) is not None), None)
     return Table(
         source=source,
         kind="answer",
@@ -119,13 +132,17 @@ def to_table(columns: Columns, source: str) -> Table:
         confidence=columns.confidence[keep],
         unknown=taken(columns.unknown),
         detected=taken(columns.detected),
+        silent_unknown=taken(columns.unknown, ~known) if unlabelled else None,
+        silent_detected=taken(columns.detected, ~known) if unlabelled else None,
         timestamp=taken(columns.timestamp),
         ground_truth_source=taken(columns.ground_truth_source),
         class_of=taken(columns.class_),
         category=taken(columns.category),
         id=taken(columns.id),
-        unlabelled=int(len(keep) - keep.sum()),
-        rows=np.flatnonzero(keep),
+        group=None if cluster is None else taken(getattr(columns, cluster)),
+        roles={} if cluster is None else {"group": cluster},
+        unlabelled=unlabelled,
+        rows=np.arange(columns.n_rows)[keep],
     )
 
 

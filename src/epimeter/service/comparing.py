@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from epimeter.documents.html import sections
 from epimeter.inference import compare, compare_samples
 from epimeter.readers.pairing import same_rows
@@ -24,12 +26,14 @@ def compared(first: Columns, second: Columns, names: tuple[str, str]) -> dict[st
     if matched is None:
         how = "different rows"
         pairs = [(table.y_true, table.y_prob) for table in tables]
-        found = compare_samples(pairs[0], pairs[1], names=names, **options)
+        groups = (tables[0].clusters, tables[1].clusters)
+        found = compare_samples(pairs[0], pairs[1], names=names, groups=groups, **options)
     else:
-        how = "same rows"
+        clusters = matched[0].clusters
+        how = "same rows" if clusters is None else f"same rows, {len(np.unique(clusters)):,} independent units"
         outcomes = {name: table.y_true for name, table in zip(names, matched, strict=True)}
         models = {name: table.y_prob for name, table in zip(names, matched, strict=True)}
-        found = compare(outcomes, models, **options)
+        found = compare(outcomes, models, groups=clusters, **options)
         left = [table.n_rows - matched[0].n_rows for table in tables]
         if any(left):
             how += f"; left out, since not both answered them: {left[0]:,} and {left[1]:,}"

@@ -220,13 +220,15 @@ def _write(table: Table, given: Records, target: BinaryIO) -> None:
     if table.timestamp is not None:
         made["timestamp"] = longer(table.timestamp, pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
     words = {"id": table.id, "ground_truth_source": table.ground_truth_source, "class": table.class_of}
+    words |= {"category": table.category, table.unit: table.group}
     for name, values in words.items():
         if values is not None:
             listed = values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
             made[name] = longer([None if one is None else str(one) for one in listed], pa.string())
-    for name, flags in (("unknown", table.unknown), ("detected", table.detected)):
-        if flags is not None:
-            made[name] = longer(np.asarray(flags, bool), pa.bool_())
+    flags = {"unknown": (table.unknown, table.silent_unknown), "detected": (table.detected, table.silent_detected)}
+    for name, (known, silent) in flags.items():
+        if known is not None:
+            made[name] = pa.array(np.concatenate([known, np.zeros(more, bool) if silent is None else silent]))
     batch = pa.table({name: values for name, values in made.items() if name in COLUMNS})
     assert batch.num_rows == n + more
     with ipc.new_stream(target, batch.schema) as stream:

@@ -375,7 +375,7 @@ def assessed(given: Records, facts: Facts, at: datetime) -> Assessed:
     """Evaluate the records of one system."""
     answers = given.answer
     found = after_standards(given, facts, at)
-    report = report_on(given.given, metrics=facts.metrics, source={"name": facts.model_id})
+    report = report_on(given.clustered, metrics=facts.metrics, source={"name": facts.model_id})
     recipe = ers_ece.reads
     assert recipe is not None
     wrong, unsure = wrong_answers(answers, THRESHOLD)

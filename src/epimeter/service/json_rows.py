@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from epimeter.readers.forecast_columns import states_forecast
 from epimeter.service.bodies import PIECE, Body, invalid, refuse_repeated_keys
-from epimeter.service.columns import OPTIONAL, Columns, joined, refuse_many, words
+from epimeter.service.columns import CLUSTERS, OPTIONAL, Columns, joined, refuse_many, words
 from epimeter.service.forecast_rows import ForecastRows, forecast_rows
 from epimeter.service.problems import Problem
 from epimeter.service.schemas import COLUMNS, EvaluateRequest, Facts, Prediction, PredictionColumns
@@ -155,7 +155,7 @@ def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[
 
     n = len(rows)
     return Columns(
-        confidence=np.fromiter((row.confidence for row in rows), np.float64, n),
+        confidence=np.array([row.confidence for row in rows], np.float64),  # null is NaN
         correct=_truth((row.correct for row in rows), n),
         timestamp=_times(whole("timestamp")),
         ground_truth_source=words(given.get("ground_truth_source")),
@@ -164,6 +164,8 @@ def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[
         detected=_flags(whole("detected")),
         id=words(whole("id")),
         category=words(given.get("category")),
+        question=_labels(given.get("question")),
+        group=_labels(given.get("group")),
         at=at,
     ), single
 
@@ -171,7 +173,14 @@ def _of_rows(rows: list[Prediction], text: bytes, at: str, first: int) -> tuple[
 def _marks(name: str, values: list[Any]) -> int:
     """Quotation marks of a field's keys and texts; a row without a value has none."""
     stated = sum(value is not None for value in values)
-    return (4 if name in TEXTS else 2) * stated
+    return 2 * stated + _text_marks(name, values)
+
+
+def _text_marks(name: str, values: Iterable[Any]) -> int:
+    """Quotation marks around the texts of a field; a question may be a number."""
+    if name in CLUSTERS:
+        return 2 * sum(isinstance(value, str) for value in values)
+    return 2 * sum(value is not None for value in values) if name in TEXTS else 0
 
 
 def _plain(text: bytes, marks: int) -> bool:
@@ -190,11 +199,12 @@ def _of_columns(given: PredictionColumns, text: bytes) -> tuple[Columns, bool]:
         if len(column) != n:
             sentence = f"columns must have one length; confidence has {n} entries and {name} {len(column)}"
             raise Problem("invalid", sentence, errors=[(f"/columns/{name}", sentence)])
-        marks += 2 + (2 * sum(value is not None for value in column) if attribute in TEXTS else 0)
+        marks += 2 + _text_marks(attribute, column)
     if not n:
         raise Problem("invalid", "columns must have at least one entry; got none", errors=[("/columns", "empty")])
     # A free text may hold a brace, and then the text that was cut out is not the columns.
-    single = given.id is None and given.class_ is None and given.category is None and _plain(text, marks)
+    free = (given.id, given.class_, given.category, given.question, given.group)
+    single = all(column is None for column in free) and _plain(text, marks)
     return Columns(
         confidence=np.array(given.confidence, np.float64),
         correct=_truth(given.correct, n),
@@ -205,6 +215,8 @@ def _of_columns(given: PredictionColumns, text: bytes) -> tuple[Columns, bool]:
         detected=_flags(given.detected),
         id=words(given.id),
         category=words(given.category),
+        question=_labels(given.question),
+        group=_labels(given.group),
         at="/columns",
     ), single
 
@@ -284,3 +296,8 @@ def _times(values: list[datetime] | None) -> NDArray[np.datetime64] | None:
 
 def _flags(values: Sequence[int] | None) -> NDArray[np.bool_] | None:
     return None if values is None else np.array(values, bool)
+
+
+def _labels(values: Sequence[str | int | None] | None) -> Any:
+    """Questions or groups as texts: 7 and "7" are one, as they are in a file."""
+    return words(None if values is None else [None if value is None else str(value) for value in values])

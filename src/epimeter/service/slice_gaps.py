@@ -22,9 +22,10 @@ def slice_gaps(tables: list[Table], *, paired: bool) -> list[dict[str, Any]]:
     """Each slice of both evaluations, those that differ most first.
 
     The gap is the mean confidence less the share that was right. The intervals of the difference hold together at 95 %
-    (Bonferroni), so that the first of many slices is not believed by luck.
+    (Bonferroni), so that the first of many slices is not believed by luck. Answers to one question count as one.
     """
     found = []
+    clusters = [table.clusters for table in tables]
     for column, words in COLUMNS.items():
         values = [getattr(table, column) for table in tables]
         if any(value is None for value in values):
@@ -37,7 +38,12 @@ def slice_gaps(tables: list[Table], *, paired: bool) -> list[dict[str, Any]]:
                 for table, rows in zip(tables, inside, strict=True)
             ]
             together = paired and np.array_equal(inside[0], inside[1])
-            spread = _spread(off[0] - off[1]) if together else math.hypot(_spread(off[0]), _spread(off[1]))
+            groups = [None if each is None else each[rows] for each, rows in zip(clusters, inside, strict=True)]
+            spread = (
+                _spread(off[0] - off[1], groups[0])
+                if together
+                else math.hypot(*(_spread(*pair) for pair in zip(off, groups, strict=True)))
+            )
             gaps = [float(one.mean()) for one in off]
             found.append((words, name, [len(one) for one in off], gaps, spread))
     wide = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
@@ -86,5 +92,11 @@ def _shared(texts: list[Any]) -> list[str]:
     return [str(name) for name in sorted(both, key=lambda name: (-both[name], name)) if both[name] >= LEAST][:MOST]
 
 
-def _spread(off: Any) -> float:
-    return float(off.std(ddof=1) / np.sqrt(len(off)))
+def _spread(off: Any, group: Any) -> float:
+    """The standard error of the mean; of groups by their sums, which are what is independent."""
+    if group is None:
+        return float(off.std(ddof=1) / np.sqrt(len(off)))
+    sums = np.bincount(np.unique(group, return_inverse=True)[1].ravel(), off - off.mean())
+    if len(sums) < 2:
+        return math.inf
+    return float(np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()) / len(off))

@@ -129,6 +129,13 @@ class Records:
         return self.given.answer
 
     @property
+    def clustered(self) -> View:
+        """The forecast with what its records belong to, for a report whose intervals count what is independent."""
+        if self.groups is None:
+            return self.given
+        return view(self.given.true, self.given.prob, kind=self.kind, groups=self.groups)
+
+    @property
     def kind(self) -> Kind:
         """What the forecast was before it was read as answers."""
         return self.given.kind
@@ -255,8 +262,17 @@ def records(
     )
 
 
-def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc: bool = False) -> Records:
-    """The records of a table that a reader made; times without a zone are refused unless they are said to be UTC."""
+def records_of(
+    table: Table,
+    *,
+    now: datetime.datetime | None = None,
+    assume_utc: bool = False,
+    place: Callable[[int], str] | None = None,
+) -> Records:
+    """The records of a table that a reader made; times without a zone are refused unless they are said to be UTC.
+
+    `place` says where a row stood; by default in the words of the table's source.
+    """
     notes = table.remarks
     if table.timestamp is not None and table.zoneless is not None:
         if not assume_utc:
@@ -294,7 +310,7 @@ def records_of(table: Table, *, now: datetime.datetime | None = None, assume_utc
         repeated=repeated_id(table.id),
         contrary=contrary_sentence(table.findings.described()["predictions"]) if table.findings.contrary else None,
         now=now,
-        place=lambda row: f"{table.place(row)} of {table.source}",
+        place=place or (lambda row: f"{table.place(row)} of {table.source}"),
         notes=notes,
         silent=silent,
         groups=table.clusters,

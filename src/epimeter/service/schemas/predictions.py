@@ -12,6 +12,8 @@ from epimeter.service.schemas.words import Domain, Flag, Identifier, Moment, Nam
 
 Text = Annotated[str, Meta(max_length=200)]
 """An id, a class or a category."""
+Label = Text | int
+"""What records belong to: a question or a group, by its name or its number."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Reason = Annotated[str, Meta(max_length=2000)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
@@ -22,9 +24,13 @@ Column = list[Cell]
 
 
 class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename={"class_": "class"}):
-    """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows."""
+    """One prediction (ERS 3.1, 6.2): how sure the system was, and whether it was right; null where nobody knows.
 
-    confidence: float
+    An answer that was declined may have neither: its flags count.
+    """
+
+    confidence: float | None
+    """Confidence in the answer given, from 0 to 1; null only where `correct` is null too."""
     correct: Flag | None
     id: Text | None = None
     timestamp: Moment | None = None
@@ -33,12 +39,15 @@ class Prediction(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=Fals
     unknown: Flag | None = None
     detected: Flag | None = None
     category: Text | None = None
+    question: Label | None = None
+    group: Label | None = None
 
 
 class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"class_": "class"}):
     """The same as columns of one length."""
 
-    confidence: list[float]
+    confidence: list[float | None]
+    """Confidence in the answer given, from 0 to 1; null only where `correct` is null too."""
     correct: list[Flag | None]
     id: list[Text] | None = None
     timestamp: list[Moment] | None = None
@@ -47,6 +56,8 @@ class PredictionColumns(Struct, forbid_unknown_fields=True, gc=False, rename={"c
     unknown: list[Flag] | None = None
     detected: list[Flag] | None = None
     category: list[Text | None] | None = None
+    question: list[Label | None] | None = None
+    group: list[Label | None] | None = None
 
 
 COLUMNS = tuple(field.encode_name for field in msgspec.structs.fields(Prediction))
