@@ -153,7 +153,9 @@ def test_two_columns_of_what_belongs_together_are_refused(tenant, form):
 
 
 def test_a_key_twice_is_seen_beside_questions_of_both_kinds(tenant):
-    rows = b'{"confidence":0.5,"correct":true,"question":1,"question":"a"},{"confidence":0.5,"correct":true,"question":2}'
+    rows = (
+        b'{"confidence":0.5,"correct":true,"question":1,"question":"a"},{"confidence":0.5,"correct":true,"question":2}'
+    )
     body, kind = b'{"model_id":"m","predictions":[' + rows + b"]}", {"content-type": "application/json"}
     answer = tenant.post(PATH, content=body, headers=kind)
     assert answer.status_code == 422 and "question" in answer.text
