@@ -113,6 +113,8 @@ def test_level_and_due_date_are_gauges_and_what_ends_soon_is_told_once(tmp_path)
     try:
         with made.service.tenant("Gauges", "CRITICAL") as client:
             certificate = made.certificate(client, "m", 1)
+            gone = made.certificate(client, "revoked", 5)
+            client.post(f"/v1/certificates/{gone}/revoke", json={"reason": "ended before its time"}).raise_for_status()
             rows = [{"id": str(k), "probability": 0.25 + 0.5 * (k % 2)} for k in range(40)]
             assert client.post("/v1/systems/m/predictions", json={"predictions": rows}).json()["new"] == 40
             wrong = client.post("/v1/systems/m/outcomes", json={"outcomes": [{"id": "0", "correct": True}]})

@@ -380,3 +380,20 @@ def test_killed_at_any_moment_no_acknowledged_row_is_lost_and_none_counts_twice(
     )
     assert known and rows >= 100 * sum(what == "outcomes" for what, *_ in known)
     assert lost == 0 and after == sent
+
+
+def test_corrections_come_in_pages_that_leave_none_out(owner):
+    for turn in range(3):  # two bodies of corrections, each of one moment
+        told = [{"id": f"{k}", "correct": turn % 2 == 0, "source": "human"} for k in range(25)]
+        assert owner.post("/v1/systems/pages%20of%20it/outcomes", json={"outcomes": told}).status_code == 200
+    found, address = [], "/v1/systems/pages%20of%20it/corrections?limit=7"
+    while address:
+        page = owner.get(address)
+        assert page.status_code == 200 and len(page.json()["items"]) <= 7, page.text
+        found += page.json()["items"]
+        assert (page.json()["next"] is None) == ("next" not in page.links)
+        address = page.links.get("next", {}).get("url")
+    assert len(found) == 50 and len({(one["id"], one["at"]) for one in found}) == 50
+    assert [one["at"] for one in found] == sorted((one["at"] for one in found), reverse=True)
+    for wrong in ("x", "MTp4", "LTE6MQ"):
+        assert owner.get(f"/v1/systems/pages%20of%20it/corrections?cursor={wrong}").status_code == 422

@@ -337,13 +337,16 @@ class Collection(Database):
         """Keep what was noted beside the totals."""
         self._keep(system, replace(history, windows={}))
 
-    def corrections(self, system: int, limit: int = 1000) -> list[dict[str, Any]]:
-        """What was corrected, the newest first: before and after."""
-        query = (
-            "SELECT id, half, before, after, at FROM collected_corrections WHERE system = ? ORDER BY at DESC LIMIT ?"
-        )
+    def corrections(self, system: int, limit: int = 1000, after: tuple[int, int] | None = None) -> list[dict[str, Any]]:
+        """What was corrected, the newest first: before and after; `after` a moment of which so many were read already."""
         names = ("id", "half", "before", "after", "at")
-        found = [dict(zip(names, row, strict=True)) for row in self.run(query, (system, limit)).fetchall()]
+        since, read = after or (2**63 - 1, 0)
+        query = (
+            f"SELECT {', '.join(names)} FROM collected_corrections WHERE system = ? AND at <= ? "
+            "ORDER BY at DESC, id, half, before, after LIMIT ? OFFSET ?"
+        )
+        rows = self.run(query, (system, since, limit, read)).fetchall()
+        found = [dict(zip(names, row, strict=True)) for row in rows]
         for row in found:
             if row["half"] == "prediction":
                 row |= {side: _dated(row[side]) for side in ("before", "after")}

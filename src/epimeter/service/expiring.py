@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from epimeter.service import webhooks
+from epimeter.service import renewing, webhooks
+from epimeter.service.issuer_folder import IssuerFolder
 from epimeter.store import journal
 from epimeter.store.moments import SECOND, written
 from epimeter.store.tables import api_keys, certificates
@@ -15,7 +16,11 @@ BEFORE = {"certificate.expiring": 30, "key.expiring": 14}
 """Days before the end."""
 
 
-def tell(db: Connection, at: int) -> None:
+LIVE = ("VALID", "SUSPENDED")
+"""A certificate that was revoked or has a successor has ended already."""
+
+
+def tell(db: Connection, ledger: IssuerFolder, at: int) -> None:
     """Tell of everything that ends soon and was not told of yet."""
     for event, table in (("certificate.expiring", certificates), ("key.expiring", api_keys)):
         ends = table.c.expires_at
@@ -24,6 +29,8 @@ def tell(db: Connection, at: int) -> None:
             query = query.where(table.c.revoked_at.is_(None))
         for row in db.execute(query).mappings().all():
             if row["id"] is None or journal.told(db, organization=row["organization"], action=event, subject=row["id"]):
+                continue
+            if event == "certificate.expiring" and renewing.state_of(ledger, row["id"]).status not in LIVE:
                 continue
             facts = {"id": row["id"], "expires_at": written(row["expires_at"])}
             if event == "certificate.expiring":

@@ -31,10 +31,22 @@ def place(text: str | None) -> tuple[int, str] | None:
     except (binascii.Error, ValueError, UnicodeDecodeError):
         found = None
     if found is None or int(found[1]) >= 2**63:
-        raise Problem(
-            "invalid", "/query/cursor: a cursor must be the `next` of a page", errors=[("/query/cursor", "?")]
-        )
+        raise _no_cursor()
     return int(found[1]), found[2]
+
+
+def counted(text: str | None) -> tuple[int, int] | None:
+    """What a cursor says where rows have no id: a moment, and how many of that moment were on the pages before."""
+    found = place(text)
+    if found is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,15}", found[1]):
+        raise _no_cursor()
+    return found[0], int(found[1])
+
+
+def _no_cursor() -> Problem:
+    return Problem("invalid", "/query/cursor: a cursor must be the `next` of a page", errors=[("/query/cursor", "?")])
 
 
 def cut(rows: list[Any], limit: int, at: str = "created_at", id: str = "id") -> tuple[list[Any], str | None]:

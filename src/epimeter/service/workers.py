@@ -216,7 +216,7 @@ class Crew:
         if abs(at - self._told) > 3600 * SECOND:  # by the calendar, whichever way it was set
             self._told = at
             with self._store.writing() as db:
-                expiring.tell(db, at)
+                expiring.tell(db, self._ledger, at)
 
     def tidy(self) -> None:
         """Forget what has had its time."""

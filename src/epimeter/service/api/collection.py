@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import anyio
 from anyio import to_thread
@@ -22,6 +23,8 @@ from epimeter.service.bodies import encoding_of, media_type, read_as, receive, s
 from epimeter.service.collected import taken
 from epimeter.service.collected_rows import MEDIA_TYPES, Half
 from epimeter.service.documents import BINARY, content_of, documented
+from epimeter.service.paging import Cursor, Limit, counted, links
+from epimeter.service.paging import cursor as ended
 from epimeter.service.predictions import ARROW, JSON, NDJSON, PARQUET, is_light
 from epimeter.service.problems import Problem
 from epimeter.service.renderings import chosen
@@ -228,9 +231,19 @@ def feed(request: Request, caller: Known, system_id: System) -> Response:
     "/v1/systems/{system_id}/corrections",
     summary="What was corrected",
     description="Predictions and outcomes that came again with another value: before and after, the newest first.",
-    **documented(gives=CorrectionList, scope="evaluations:read", problems=("not-found", "invalid")),
+    **documented(gives=CorrectionList, scope="evaluations:read", problems=("not-found", "invalid"), headers=("Link",)),
 )
-def corrections(request: Request, caller: Known, system_id: System) -> Response:
+def corrections(
+    request: Request, caller: Known, system_id: System, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    # Corrections have no number: a page ends at a moment, after so many of that moment.
+    at = counted(cursor)
     with request.app.state.store.reading() as db:
-        found = collecting.collection(db).corrections(_number(db, caller, system_id))
-    return answer(CorrectionList([Correction(**row | {"at": written(row["at"])}) for row in found]))
+        found = collecting.collection(db).corrections(_number(db, caller, system_id), limit + 1, at)
+    next_ = None
+    if len(found) > limit:
+        last = found[limit - 1]["at"]
+        read = sum(row["at"] == last for row in found[:limit]) + (at[1] if at and at[0] == last else 0)
+        next_ = ended(last, str(read))
+    made = CorrectionList([Correction(**row | {"at": written(row["at"])}) for row in found[:limit]], next_)
+    return answer(made, headers=links(f"/v1/systems/{quote(system_id, safe='')}/corrections", {"limit": limit}, next_))

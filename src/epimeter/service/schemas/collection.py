@@ -98,3 +98,4 @@ class CorrectionList(Struct):
     """Corrections of a system, the newest first."""
 
     items: list[Correction]
+    next: str | None
