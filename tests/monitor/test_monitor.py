@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from epimeter.errors import InputError
 from epimeter.monitor import History, MonitorSettings, arrived, look
 from epimeter.monitor.intake import IntakeOptions
 from epimeter.monitor.settings import rate_of
+from epimeter.monitor.turns import turn
 
 
 @pytest.fixture(scope="module")
@@ -442,3 +445,18 @@ def test_days_of_the_past_that_are_fed_one_by_one_are_one_silence(tmp_path):
         ("alarm.opened", None),
         ("alarm.closed", "predictions have come"),
     ]
+
+
+def test_commands_that_feed_one_state_take_turns(quiet, tmp_path):
+    state, told = tmp_path / "bot.state", []
+    with turn(state, told.append):
+        days = [quiet / f"part-{number:03d}.parquet" for number in range(3)]
+        words = [sys.executable, "-m", "epimeter", "monitor", "feed", str(state)]
+        fed = [subprocess.Popen([*words, str(file)], stderr=subprocess.PIPE, text=True) for file in days]
+        for one in fed:
+            assert (
+                one.stderr.readline() == "epimeter: another command is changing bot.state; waiting until it is done\n"
+            )
+    for one in fed:
+        assert "Traceback" not in one.communicate()[1]
+    assert not told and [place.start for place in History.load(state).windows] == [day(0), day(1), day(2)]

@@ -114,31 +114,33 @@ def feed(state: str, files: tuple[str, ...], output: str, as_json: bool, **optio
     """
     from epimeter.monitor import History, arrived, look
     from epimeter.monitor.notes import note
+    from epimeter.monitor.turns import turn
 
     in_a_folder(output or None)
     in_a_folder(state, "STATE")
-    history = History.load(state) if os.path.exists(state) else None
-    if history is None:
-        settings = _settings(options)
-        history = History(settings, by=options["by"])
-    else:
-        settings = history.settings = _settings(options, history.settings.to_dict())
-        if options["by"] and tuple(options["by"]) != history.by:
-            raise InputError(
-                f"{state} is sliced by {', '.join(history.by) or 'nothing'}; --by cannot change", field="by"
-            )
-        options["by"] = history.by
-    as_of = _as_of(options, settings.unit)
-    ask = _ask(state, settings.unit, options, day=as_of)
-    if options["reference"]:
-        history.refer(arrived(options["reference"], ask))
-    said = history.feed(arrived(files, ask) if files else _nothing(), as_of=as_of)
-    now = _now(settings.unit)
-    if as_of is None:
-        history.carry_on(now)
-    seen = look(history, now=now, cautions=said)
-    note(history, seen)
-    history.save(state)
+    with turn(state, _say):
+        history = History.load(state) if os.path.exists(state) else None
+        if history is None:
+            settings = _settings(options)
+            history = History(settings, by=options["by"])
+        else:
+            settings = history.settings = _settings(options, history.settings.to_dict())
+            if options["by"] and tuple(options["by"]) != history.by:
+                raise InputError(
+                    f"{state} is sliced by {', '.join(history.by) or 'nothing'}; --by cannot change", field="by"
+                )
+            options["by"] = history.by
+        as_of = _as_of(options, settings.unit)
+        ask = _ask(state, settings.unit, options, day=as_of)
+        if options["reference"]:
+            history.refer(arrived(options["reference"], ask))
+        said = history.feed(arrived(files, ask) if files else _nothing(), as_of=as_of)
+        now = _now(settings.unit)
+        if as_of is None:
+            history.carry_on(now)
+        seen = look(history, now=now, cautions=said)
+        note(history, seen)
+        history.save(state)
     _show(seen, output, as_json)
 
 
@@ -149,11 +151,17 @@ def feed(state: str, files: tuple[str, ...], output: str, as_json: bool, **optio
 def acknowledge(state: str, alarm: str, who: str) -> None:
     """Note in STATE that somebody has taken ALARM up; it stays open until it closes by itself."""
     from epimeter.monitor import History
+    from epimeter.monitor.turns import turn
 
-    history = History.load(state)
-    history.acknowledge(alarm, who)
-    history.save(state)
+    with turn(state, _say):
+        history = History.load(state)
+        history.acknowledge(alarm, who)
+        history.save(state)
     click.echo(f"acknowledged {alarm}", err=True)
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"epimeter: {sentence}", err=True)
 
 
 def _settings(options: dict[str, Any], known: dict[str, Any] | None = None) -> Any:
