@@ -9,6 +9,7 @@ statement as any other; of several, the one that names the answer counts, and wi
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
@@ -56,6 +57,18 @@ TURN = re.compile(
 """Between two statements in one sentence: «sure about Paris and 15%»."""
 OWN = re.compile(rf"{NUMBER}[ \t]*{PERCENT}?[ \t]*\Z")
 """The number of a statement that begins with it."""
+POSED = re.compile(
+    r"(?:^|\n|[.!?;,]\s)[\s\-*(]{0,8}(?:(?:so|or|but|and|then|hmm)[\s,]{1,3}){0,3}"
+    r"(?P<lead>(?:is|was|could|can|might|may|would)\s+(?:it|this|that|he|she|(?:the|my)\s+(?:\w+\s+)?answer)(?:\s+be)?\s|"
+    r"(?:how|what)\s+about\s|(?=[a-j]\?))"
+    r"(?!(?:clear|ok(?:ay)?|right|correct|sure|certain|enough|true|good|fine|helpful)\b)(?P<name>[^?.!;\n]{1,60})\?"
+)
+"""A candidate put as a question: «Is it Paris?»."""
+REPLY = re.compile(
+    r"\s*(?:(?:yes|no|yeah|nope|maybe|perhaps|possibly|probably|likely|hm+)\b[.,!…\s-]*)*[^.!?\n]*(?:[.!?]\d[^.!?\n]*)*"
+)
+"""What is said to a question, up to the end of its sentence."""
+DENIED = re.compile(r"\s*(?:no|nope|not)\b(?!\s+(?:idea|clue|sure|certain|opinion|way))|\s*(?:unlikely|impossible)\b")
 REACH = 400
 """Characters around a statement in which its candidate is looked for."""
 ONE = rf"{NUMBER}\s*{PERCENT}?"
@@ -117,6 +130,43 @@ def told_apart(text: str, mentions: Sequence[Mention], answer: str | None) -> li
         replace(mention, weak=True) if place and mention.option is None and _instead(part) else mention
         for place, (mention, part) in enumerate(zip(mentions, before, strict=True))
     ]
+
+
+def with_posed(text: str, mentions: Sequence[Mention], answer: str | None) -> list[Mention]:
+    """The statements, each with the candidate where it replies to a question about one.
+
+    «Is it A? 30% sure. Is it B? I don't know.» says how sure A is, and not which is the answer: the second candidate is added
+    as a statement without a number. One that is denied («Is it B? No.») leaves the statement before as it is.
+    """
+    asked = list(POSED.finditer(text)) if "?" in text and mentions and mentions[-1].option is None else []
+    if len(asked) < 2:
+        return list(mentions)
+    ends = [one.end() for one in asked]
+    own = [_answered(text, asked, bisect_right(ends, mention.place), mention.place) for mention in mentions]
+    last = own[-1]
+    if last is None:
+        return list(mentions)
+    named = [
+        mention if one is None or one["lead"] != last["lead"] else replace(mention, option=_plain(one["name"]))
+        for mention, one in zip(mentions, own, strict=True)
+    ]
+    later = [
+        one
+        for one in asked
+        if one.start() > last.end() and one["lead"] == last["lead"] and one["name"] != last["name"]
+        if not DENIED.match(text, one.end())
+    ]
+    if later:
+        return [*named, Mention(later[-1].end(), AMBIGUOUS, option=_plain(later[-1]["name"]))]
+    # Without an answer to choose by, the last statement is about the outcome of all.
+    given = None if answer is None else _plain(answer.strip().lower())
+    return named if given in {mention.option for mention in named} - {None} else list(mentions)
+
+
+def _answered(text: str, asked: Sequence[re.Match[str]], before: int, place: int) -> re.Match[str] | None:
+    """The nearest question before a place, where the place is in the sentence that replies to it."""
+    found = REPLY.match(text, asked[before - 1].end()) if before else None
+    return asked[before - 1] if found is not None and place <= found.end() else None
 
 
 Names = list[tuple[str, ...]]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from epimeter.readers.logs.candidates import shares, told_apart
+from epimeter.readers.logs.candidates import shares, told_apart, with_posed
 from epimeter.readers.logs.clauses import Mention
 from epimeter.readers.logs.labelled import labelled
 from epimeter.readers.logs.markup import plain, unfolded
@@ -74,7 +74,8 @@ def stated(
         return said
     if "|" in text:
         text = unfolded(text)
-    mentions = told_apart(text, sorted(_mentions(text, scale, words), key=lambda mention: mention.place), answer)
+    mentions = sorted(_mentions(text, scale, words), key=lambda mention: mention.place)
+    mentions = with_posed(text, told_apart(text, mentions, answer), answer)
     strong = [mention for mention in mentions if not mention.weak]
     if not strong:
         return AMBIGUOUS if mentions else NONE  # what was thought before is not what is stated
