@@ -116,6 +116,9 @@ class Site:
                 words = tokens[place + 1].content
                 token.attrSet("id", self._anchor(page, words))
                 page.headings.append((token.tag, words))
+            if token.type in ("th_open", "td_open") and "style" in token.attrs:
+                # The pages' policy admits no style but the site's own: text-align:right becomes a class.
+                token.attrSet("class", str(token.attrs.pop("style")).partition(":")[2])
             for child in token.children or []:
                 if child.type == "link_open":
                     child.attrSet("href", self.link(page, str(child.attrGet("href"))))

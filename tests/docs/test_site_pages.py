@@ -170,8 +170,12 @@ def test_search_and_dark_paper_work_in_a_browser_and_axe_finds_nothing(site):
         )
         assert {opened.evaluate(pressed), opened.evaluate(pressed)} == {"dark", "light"}
         assert not opened.complaints()
-        for page in ("index", "gallery", "benchmarks", "trust", "reference/ece", "experiments/bias"):
+        for page in ("index", "gallery", "benchmarks", "architecture", "trust", "reference/ece", "experiments/bias"):
             opened.open((site / f"{page}.html").as_uri())
+            assert not opened.complaints(), page
+            opened.call("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=1, mobile=True)
+            assert opened.evaluate("document.documentElement.scrollWidth") <= 320, page
+            opened.call("Emulation.clearDeviceMetricsOverride")
             assert not violations(opened), page
     finally:
         opened.close()
