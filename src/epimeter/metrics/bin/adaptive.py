@@ -109,6 +109,7 @@ def pearson_quantile(tail: float, variance: float, third: float) -> float:
 @metric(
     title="Adaptive T-Cal test",
     family="bin",
+    nanoseconds=6_000,
     reads=Rows("event"),
     range=(0.0, 1.0),
     direction="higher",

@@ -114,6 +114,7 @@ def shifted_error(home: NDArray[np.int64], part: Floats, residual: Floats) -> fl
 @metric(
     title="Interval calibration error",
     family="bin",
+    nanoseconds=15_000,
     reads=Ordered(),
     range=(0.0, 1.0),
     ideal=0.0,

@@ -39,6 +39,7 @@ class NeighbourTest(Result):
 @metric(
     title="ECMMD calibration statistic and test",
     family="kernel",
+    nanoseconds=10_000,
     reads=Rows("given"),
     range=(-2.0, 2.0),
     ideal=0.0,

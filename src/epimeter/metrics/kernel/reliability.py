@@ -108,6 +108,7 @@ def reliability_map(
 @metric(
     title="Least-squares ECOC with reliability",
     family="kernel",
+    nanoseconds=10_000,
     reads=Rows("classes"),
     range=(0.0, 2.0),
     direction="lower",
