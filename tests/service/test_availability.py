@@ -91,6 +91,36 @@ def test_a_child_is_ended_by_the_clock_and_the_next_errand_has_another(tmp_path)
         children.do(quick, MeasuredRows, [rows], seconds=60)
 
 
+def test_a_child_that_has_waited_for_the_processor_is_not_ended_by_the_clock(tmp_path):
+    children = Children(str(tmp_path), 2 << 30)
+    try:
+        columns = Columns(confidence=np.linspace(0, 1, 2_000), correct=np.ones(2_000, np.uint8))
+        with contextlib.closing(packed(columns, str(tmp_path))) as kept:
+            rows = kept.whole()
+        nursery = psutil.Process(children._process.pid)
+
+        def suspended():
+            """The only child, there and waiting, as one to which others leave nothing of the processor."""
+            children.wait()
+            while not (found := [one for one in nursery.children() if one.status() == psutil.STATUS_SLEEPING]):
+                time.sleep(0.05)
+            found[0].suspend()
+            return found[0]
+
+        quick = MeasureRows(facts=Facts(model_id="m", domain="general", metrics=("brier_score",)), at=0)
+        first = suspended()
+        threading.Timer(7, first.resume).start()
+        assert b'"ece"' in children.do(quick, MeasuredRows, [rows], seconds=5).found.evaluation
+        first.wait(30)  # it took long, so it ends with its errand
+        suspended()
+        with pytest.raises(
+            Problem, match=r"longer than 0.5 s and was ended"
+        ):  # by the clock, for it had nothing at all
+            children.do(quick, MeasuredRows, [rows], seconds=0.5)
+    finally:
+        children.close()
+
+
 def test_a_long_errand_gives_way_to_short_ones_and_its_child_ends_with_it(tmp_path):
     children, usual = Children(str(tmp_path), 2 << 30), psutil.Process().nice()
     try:
@@ -110,7 +140,7 @@ def test_a_long_errand_gives_way_to_short_ones_and_its_child_ends_with_it(tmp_pa
         watcher.start()
         slow = MeasureRows(facts=Facts(model_id="m", domain="general", metrics=("kccsd",)), at=0)
         with pytest.raises(Problem, match="was ended"):
-            children.do(slow, MeasuredRows, [rows], seconds=20)
+            children.do(slow, MeasuredRows, [rows], seconds=2)
         watcher.join(1)
         assert seen[0] == usual and seen[-1] == BEHIND
         children.wait()

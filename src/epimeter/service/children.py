@@ -38,6 +38,8 @@ USES = 200
 """Errands after which a child makes room for a fresh one: what a library leaks is given back."""
 SOON = 0.25
 """Seconds after which an errand gives way to shorter ones, and to the server that answers everybody."""
+PATIENCE = 6
+"""Times the seconds of an errand after which it is ended by the clock, however little of the processor it had."""
 BEHIND = 10
 """Niceness of an errand that gives way."""
 HIDDEN = "EPIMETER_"
@@ -84,7 +86,7 @@ class Children:
         rows
             What is read: a file with a descriptor, or bytes part by part.
         seconds
-            After this time the child is ended.
+            Of processor time, after which the child is ended; by the clock, it is ended after six times that.
         kept
             A file with a descriptor that is written.
         """
@@ -181,17 +183,40 @@ class _Child:
             self._line.settimeout(self.START)
             self._pid = int.from_bytes(_received(self._line), "big")
         self.uses += 1
-        end = time.monotonic() + seconds
+        begun, used = time.monotonic(), self._used()
         self._line.settimeout(seconds)
         socket.send_fds(self._line, [struct.pack(">Q", len(errand))], list(files))
         self._line.sendall(errand)
-        self._line.settimeout(min(SOON, seconds))
+        if not self._answers(min(SOON, seconds)):
+            self._give_way()
+            wait = seconds - (time.monotonic() - begun)
+            while not self._answers(max(0.001, wait)):
+                # It gave way: on a busy machine it has had less of the processor than the clock says.
+                wait = min(seconds - (self._used() - used), PATIENCE * seconds - (time.monotonic() - begun))
+                if wait <= 0:
+                    raise TimeoutError
+        self._line.settimeout(seconds)
+        return _received(self._line)
+
+    def _answers(self, seconds: float) -> bool:
+        """Whether an answer begins, or the line ends, within this time."""
+        self._line.settimeout(seconds)
         try:
             self._line.recv(1, socket.MSG_PEEK)
         except TimeoutError:
-            self._give_way()
-        self._line.settimeout(max(0.001, end - time.monotonic()))
-        return _received(self._line)
+            return False
+        return True
+
+    def _used(self) -> float:
+        """Seconds of processor time that the child has had; where that is not told, those of the clock."""
+        try:
+            with open(f"/proc/{self._pid}/stat") as file:
+                facts = (
+                    file.read().rpartition(")")[2].split()
+                )  # its name may hold anything; utime and stime are fields 14, 15
+            return (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            return time.monotonic()
 
     def _give_way(self) -> None:
         """Put a long errand behind short ones; nothing puts it before them again, so that it ends with this errand."""

@@ -78,7 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     connections_per_address: Whole = 250
     """Connections at a time of one address that is no trusted proxy."""
     request_time: Seconds = 20.0
-    """Longest time that measuring may take within a request; what the metrics would take is reckoned beforehand."""
+    """Longest processor time that measuring may take within a request, by the clock six times that; what the metrics would take is
+    reckoned beforehand."""
     job_time: Seconds = 600.0
     """The same for a job, a passport and a certificate."""
     child_memory: Whole = 4096 * MIB
