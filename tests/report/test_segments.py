@@ -83,6 +83,26 @@ def test_a_requirement_on_an_interval_stands_in_the_json(tmp_path):
     assert done.exit_code == 1 and [one["holds"] for one in held] == [True, False]
 
 
+def test_requirements_stand_in_the_json_of_every_way_to_a_report(tmp_path):
+    rows(tmp_path / "a.csv")
+    rows(tmp_path / "b.csv", seed=4)
+    run("summarise", tmp_path / "a.csv", "-o", tmp_path / "a.epi")
+    required = ("--require", "ece<=0.5", "--require", "ece>=0.9", "--json")
+    for way in (
+        ("evaluate", tmp_path / "a.csv"),
+        ("evaluate", tmp_path / "a.csv", tmp_path / "b.csv"),
+        ("evaluate", tmp_path / "a.csv", "--by", "lang", "--slice", "de"),
+        ("report", tmp_path / "a.epi"),
+    ):
+        done = run(*way, *required)
+        assert done.exit_code == 1, way
+        assert [one["holds"] for one in json.loads(done.stdout)["requirements"]] == [True, False], way
+    sliced = json.loads(run("evaluate", tmp_path / "a.csv", "--by", "lang", *required).stdout)
+    assert {name: [one["holds"] for one in made["requirements"]] for name, made in sliced.items()} == dict.fromkeys(
+        ("de", "en", "fr"), [True, False]
+    )
+
+
 def test_slices_of_one_row_and_unknown_columns_are_answered_in_a_sentence(tmp_path):
     (tmp_path / "a.csv").write_text("prob,label,place\n0.2,0,x\n0.9,1,y\n0.8,1,y\n")
     found = told("slices", tmp_path / "a.csv", "--by", "place")

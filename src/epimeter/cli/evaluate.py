@@ -14,7 +14,7 @@ from epimeter.cli.columns import column_options, logits_option
 from epimeter.cli.forecasts import evaluated_forecasts, is_forecast_file, measures_forecasts
 from epimeter.cli.measured import measured_table
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
-from epimeter.cli.requirements import judge, parsed, verdicts, with_required, with_verdicts
+from epimeter.cli.requirements import judge, parsed, with_required, with_verdicts
 from epimeter.cli.settings import choices_of
 from epimeter.cli.standards import refuse_without_standard, standard_options
 from epimeter.cli.streaming import FileEvaluation, Streaming, passed, streaming_options, streams
@@ -120,10 +120,7 @@ def evaluate(
         from epimeter.cli.sliced import rendered as rendered_slices
 
         found = evaluated_forecasts([file, *more], choice, format, names, choices, certainty, asked)
-        shown = rendered_slices(found, form)
-        if None in found:
-            shown = with_verdicts(shown, form, verdicts(found[None], wanted))
-        write(shown, output)
+        write(with_verdicts(rendered_slices(found, form), form, found, wanted), output)
         judge(found, wanted)
         return
     if not standards["standard"]:  # forecasts above draw by themselves, for what is no mean
@@ -134,7 +131,7 @@ def evaluate(
         if standards["standard"]:
             raise click.UsageError("--standard is for classification; detections have no level")
         report = evaluate_detections(truth, file, metrics=names, **certainty.of_rows(), **choices)
-        write(report.rendered(form), output)
+        write(with_verdicts(report.rendered(form), form, {None: report}, wanted), output)
     elif standards["standard"]:
         from epimeter.cli.standards import Given, evaluated, rendered
 
@@ -154,7 +151,8 @@ def evaluate(
             [file, *more] if logs else file, choice, format, given, with_required(names, wanted), choices
         )
         report = graded.report
-        write(rendered(graded, form, measured=bool(names or settings)), output)
+        shown = rendered(graded, form, measured=bool(names or settings))
+        write(with_verdicts(shown, form, {None: report}, wanted), output)
     elif (logs and by) or (not logs and streams([file, *more], asked)):
         from epimeter.cli.grouped import grouped_files, grouped_rows
         from epimeter.cli.sliced import rendered as rendered_slices
@@ -163,7 +161,7 @@ def evaluate(
         asked_of = (grouped or [file, *more], choice, format, with_required(names, wanted), asked, choices, certainty)
         way = sliced_logs if logs else crossed_rows if len(by) > 1 else passed if grouped is None else grouped_rows
         reports = way(FileEvaluation(*asked_of))
-        write(rendered_slices(reports, form), output)
+        write(with_verdicts(rendered_slices(reports, form), form, reports, wanted), output)
         judge(reports, wanted)
         return
     else:
@@ -171,7 +169,7 @@ def evaluate(
 
         table = read_table([file, *more] if logs else file, choice, format)
         report = measured_table(table, with_required(names, wanted), choices, certainty)
-        write(with_verdicts(report.rendered(form), form, verdicts(report, wanted)), output)
+        write(with_verdicts(report.rendered(form), form, {None: report}, wanted), output)
     judge({None: report}, wanted)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from epimeter.cli.outputs import asked_form, refuse_overwriting, write
-from epimeter.cli.requirements import judge, parsed
+from epimeter.cli.requirements import judge, parsed, with_verdicts
 
 
 @click.command()
@@ -36,5 +36,5 @@ def report(
     wanted = [parsed(requirement) for requirement in requirements]
     ledger = sums_files(files) if from_sums else merged_files(matching(files))
     found = chosen(reports(ledger), value)
-    write(rendered(found, form), output)
+    write(with_verdicts(rendered(found, form), form, found, wanted), output)
     judge(found, wanted)

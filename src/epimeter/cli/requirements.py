@@ -80,11 +80,20 @@ def judge(reports: Mapping[Any, Report] | Mapping[Any, ForecastReport], wanted: 
         raise click.exceptions.Exit(1)
 
 
-def with_verdicts(rendered: str | bytes, form: str, found: list[dict[str, Any]]) -> str | bytes:
-    """A report in JSON with the requirements it was held against; other forms as they are."""
-    if form != "json" or not found:
+def with_verdicts(
+    rendered: str | bytes,
+    form: str,
+    reports: Mapping[Any, Report] | Mapping[Any, ForecastReport],
+    wanted: list[Requirement],
+) -> str | bytes:
+    """Reports in JSON, each with the requirements it was held against; other forms as they are."""
+    if form != "json" or not wanted:
         return rendered
-    return json.dumps(json.loads(rendered) | {"requirements": found}, indent=2, allow_nan=False) + "\n"
+    made = json.loads(rendered)
+    for value, report in reports.items():
+        place = made if len(reports) == 1 else made[str(value)]
+        place["requirements"] = verdicts(report, wanted)
+    return json.dumps(made, indent=2, allow_nan=False) + "\n"
 
 
 def with_required(names: Any, wanted: list[Requirement]) -> Any:
