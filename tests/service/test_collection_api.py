@@ -397,3 +397,22 @@ def test_corrections_come_in_pages_that_leave_none_out(owner):
     assert [one["at"] for one in found] == sorted((one["at"] for one in found), reverse=True)
     for wrong in ("x", "MTp4", "LTE6MQ"):
         assert owner.get(f"/v1/systems/pages%20of%20it/corrections?cursor={wrong}").status_code == 422
+
+
+def test_labels_of_outcomes_may_be_numbers_in_json_as_in_files(owner):
+    said = [{"id": str(k), "probability": 0.25 + 0.5 * (k % 2)} for k in range(4)]
+    assert post(owner, "numbers", "predictions", json.dumps({"predictions": said}), "application/json") == counts(new=4)
+    told = [{"id": "0", "truth": 0}, {"id": "1", "truth": 1}, {"id": "2", "truth": False}, {"id": "3", "truth": "1"}]
+    assert post(owner, "numbers", "outcomes", json.dumps({"outcomes": told}), "application/json") == counts(new=4)
+    again = pa.table({"id": ["0", "1"], "truth": [0, 1]})
+    assert post(owner, "numbers", "outcomes", arrow(again), ARROW) == counts(repeated=2)
+    wrong = owner.post("/v1/systems/numbers/outcomes", json={"outcomes": [{"id": "3", "truth": 2}]})
+    assert wrong.status_code == 422 and "must be 0 or 1" in wrong.json()["detail"]
+    week = owner.get("/v1/systems/numbers/monitor").json()["systems"][0]["slices"][0]["last_week"]
+    assert week["rows"] == 4 and week["bias"] == 0
+    classes = [{"id": "c", "confidence": 0.75, "prediction": 7}]
+    assert owner.post("/v1/systems/digits/predictions", json={"predictions": classes}).json()["new"] == 1
+    lines = json.dumps({"id": "c", "truth": 7})
+    assert post(owner, "digits", "outcomes", lines, NDJSON) == counts(new=1)
+    week = owner.get("/v1/systems/digits/monitor").json()["systems"][0]["slices"][0]["last_week"]
+    assert week["rows"] == 1 and week["bias"] == 0.25

@@ -106,6 +106,11 @@ def _objects(body: Body, kind: str, half: Half, settings: Settings) -> list[Any]
         raise invalid(fault, row if kind == NDJSON else whole) from None
 
 
+def _label(cell: str | bool | int) -> str:
+    """A label as its column in Arrow would be as text."""
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
 def _of_rows(rows: list[Any]) -> Any:
     """Objects as a table: every slice a column."""
     import pyarrow as pa
@@ -114,6 +119,8 @@ def _of_rows(rows: list[Any]) -> Any:
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
     if "correct" in columns:  # true and 1 are the same, also in one body
         columns["correct"] = [None if cell is None else bool(cell) for cell in columns["correct"]]
+    for name in {"prediction", "truth"} & columns.keys():  # labels may be numbers, as in files
+        columns[name] = [cell if cell is None else _label(cell) for cell in columns[name]]
     slicing = sorted({name for row in rows for name in getattr(row, "slices", {})})
     refuse_columns(slicing)  # before each becomes a column of all rows
     taken = {"id", "confidence", *EVENTS, "prediction", "answer", "time", "timestamp", "probabilities"}

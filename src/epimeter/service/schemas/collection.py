@@ -11,6 +11,8 @@ from epimeter.service.schemas.words import Domain, Flag, Moment, Name
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Word = Annotated[str, Meta(max_length=200)]
+Label = Word | bool | int
+"""A class or an outcome; 1 and "1" are the same, as in files."""
 
 
 class CollectedPrediction(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -21,7 +23,7 @@ class CollectedPrediction(Struct, forbid_unknown_fields=True, omit_defaults=True
     probability: float | None = None
     """Of outcome 1; truth is then told as 0 or 1."""
     probabilities: dict[Word, float] | None = None
-    prediction: Word | None = None
+    prediction: Label | None = None
     """The answer that the confidence is in; needed where truth will be told as a label."""
     time: Moment | None = None
     slices: dict[Word, Word] = {}
@@ -38,7 +40,7 @@ class CollectedOutcome(Struct, forbid_unknown_fields=True, omit_defaults=True, k
 
     id: Id
     correct: Flag | None = None
-    truth: Word | None = None
+    truth: Label | None = None
     time: Moment | None = None
     source: Word | None = None
 
