@@ -31,6 +31,7 @@ def forecasts(kind, n=300, seed=5):
         "ensemble": {"y": y} | {f"member_{i}": mean + std * rng.normal(size=n) for i in range(8)},
         "interval": {"y": y, "lower": mean - 1.645 * std, "upper": mean + 1.645 * std},
         "state": {"y_0": y, "y_1": y, "mean_0": mean, "mean_1": mean, "std_0": std, "std_1": std},
+        "count": {"y": rng.poisson(np.abs(mean)), "rate": np.abs(mean), "dispersion": std / 4},
     }
     if kind == "set":
         labels = [["a", "b"][i % 2] for i in range(n)]
@@ -59,7 +60,7 @@ def sent(client, data, kind, **query):
     return client.post(PATH, content=data, params={"model_id": "demand", **query}, headers={"content-type": kind})
 
 
-@pytest.mark.parametrize("kind", ["normal", "quantiles", "ensemble", "interval", "set", "state"])
+@pytest.mark.parametrize("kind", ["normal", "quantiles", "ensemble", "interval", "set", "state", "count"])
 def test_every_kind_of_forecast_has_the_numbers_of_the_library_in_every_format(tenant, kind):
     columns = forecasts(kind)
     lines = "".join(json.dumps(row) + "\n" for row in rows_of(columns)).encode()
@@ -84,7 +85,9 @@ def test_every_kind_of_forecast_has_the_numbers_of_the_library_in_every_format(t
     for form in ("text/html", "text/plain", "text/markdown", "application/json"):
         report = tenant.get(f"/v1/evaluations/{told['evaluation_id']}/report", headers={"accept": form})
         assert report.status_code == 200
-        assert ("nees" if kind == "state" else "coverage") in report.text.lower()
+        assert {"state": "nees", "count": "ranked probability score of counts"}.get(
+            kind, "coverage"
+        ) in report.text.lower()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import epimeter
 from epimeter.errors import InputError
 from epimeter.readers.forecast_table import read_forecasts
 
-KINDS = ["normal", "quantiles", "ensemble", "interval", "set", "state"]
+KINDS = ["normal", "quantiles", "ensemble", "interval", "set", "state", "count"]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def typed(service, tenant, *words, check=True):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_client_sends_every_kind(client, kind):
     columns = forecasts(kind)
-    table, level = read_forecasts(columns), {} if kind == "state" else {"level": 0.8}
+    table, level = read_forecasts(columns), {} if kind in ("state", "count") else {"level": 0.8}
     found = client.evaluate_forecasts(table.true, model_id="d", **level, **table.stated)
     assert found.status == "completed" and found.forecasts.kind == kind
     assert found.forecasts.values == expected(columns, **level)
@@ -153,7 +153,7 @@ def test_the_page_takes_every_kind(engineer, kind):  # noqa: F811
     place = drop(engineer, as_csv(columns))
     found = engineer.get(f"{place}.json").json()["found"]
     assert found["kind"] == kind and found["n_rows"] == 300 and not found["refusal"]
-    level = {} if kind == "state" else {"level": 0.8}
+    level = {} if kind in ("state", "count") else {"level": 0.8}
     made = engineer.submit(place, filled(engineer, place, **level))
     assert made.status_code == 303, made.text
     told = engineer.get(f"{made.headers['location']}.json").json()["evaluation"]["forecasts"]

@@ -6,6 +6,7 @@ import re
 import threading
 
 import ground
+import pandas as pd
 import pytest
 from seen_pages import (
     MEMBERS,
@@ -20,6 +21,7 @@ from seen_pages import (
     violations,
     words,
 )
+from test_forecast_bodies import forecasts
 from test_members_pages import as_csv
 from test_public_pages import NASTY, issued
 
@@ -110,6 +112,21 @@ def test_an_engineer_drops_a_file_sees_its_columns_and_certifies(service, tenant
     assert "Issue the certificate" in browser.evaluate("document.querySelector('main').textContent")
     click(browser, "form[action$='/certify'] button", "location.pathname.startsWith('/certificates/')")
     assert "The certificate is in force." in words(browser)
+
+
+@pytest.mark.parametrize("kind", ["normal", "quantiles", "count"])
+def test_an_engineer_drops_forecasts_and_reads_their_report(service, tenant, browser, tmp_path, kind):
+    path = tmp_path / "forecasts.csv"
+    pd.DataFrame(forecasts(kind)).to_csv(path, index=False)
+    sign_in(browser, service, tenant.key["key"], "/upload")
+    browser.choose_files("#file", [path])
+    click(browser, "main form button", "location.pathname.startsWith('/upload/')")
+    assert "300 rows" in words(browser)
+    type_into(browser, "#model_id", "demand")
+    click(browser, "button[value=evaluate]", "location.pathname.startsWith('/evaluations/')")
+    assert ("rps_counts" if kind == "count" else "crps") in words(browser)
+    assert "Issue the certificate" not in words(browser)
+    assert not browser.complaints() and not violations(browser)
 
 
 def test_an_auditor_finds_every_attempt_verifies_the_log_and_takes_the_evidence(service, tenant, browser):
