@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epimeter.errors import MergeError
+from epimeter.errors import MergeError, UndefinedMetricError
 from epimeter.forecasts.row import Forecast
 from epimeter.summaries.means import MeanOf
 from epimeter.summaries.recipe import Loop, Recipe
@@ -152,6 +152,11 @@ class RowMeans(MeanOf):
         rows, weight = self.rows(view), view.weight
         if weight is not None:  # a row of weight zero is ignored, even when its own score is infinite
             rows, weight = rows[weight > 0], weight[weight > 0]
+        if np.isnan(rows).any():  # never counted as 0
+            place = int(np.flatnonzero(np.isnan(rows).any(axis=1))[0])
+            raise UndefinedMetricError(
+                f"the score of row {place} has no value in floating point; its numbers are too extreme"
+            )
         plus, minus = (rows == np.inf).sum(axis=0), (rows == -np.inf).sum(axis=0)
         finite = np.where(np.isfinite(rows), rows, 0.0)
         if weight is not None:
