@@ -91,7 +91,11 @@ def test_ERS_6_2_a_a_key_is_needed_and_a_malformed_body_names_the_record(service
     good = {"model_id": "m", "domain": "general", "predictions": [{"confidence": 0.5, "correct": True}]}
     with service.client() as nobody:
         assert nobody.post(PATH, json=good).status_code == 401
-    for wrong in ({"confidence": 1.5, "correct": True}, {"confidence": 0.5, "correct": 1}):
+    for wrong in (
+        {"confidence": 1.5, "correct": True},
+        {"confidence": 0.5, "correct": 2},
+        {"confidence": 0.5, "correct": "1"},
+    ):
         refused = tenant.post(PATH, json=good | {"predictions": [wrong]})
         assert refused.status_code == 422 and "/predictions/0" in refused.text
     for wrong in (
