@@ -57,7 +57,8 @@ VALUES = {
     "registration": "none", "report": "timed.csv", "root_keys": "nowhere", "roots": "issuer/trust-root.json", "scale": "100",
     "scope": "part", "scorer": "choice", "status": "issuer/status/1.json", "status_keys": "x", "summary": "timed.csv",
     "system_id": "t", "system_version": "2", "organization": "us", "unit": "question", "words": "sure=0.9",
-    "memory": "another.json",    "folder": "nowhere", "data": "later.csv", "basis": "reproduced", "enter": "record.json",
+    "task": "distribution", "required": "ece<=0.5", "weights": "0.3,0.5,0.2", "weights_reason": "ours", "unknown_threshold": "0.4",
+    "memory": "another.json", "folder": "nowhere", "data": "later.csv", "basis": "reproduced", "enter": "record.json",
     "auditor_key": "x", "aim": "L1",
     "data_source": "a laboratory", "least_records": "5000", "reason": "another", "kind": "pretty", "records": "record.json",
     "attestations": "record.json", "auditor_keys": "x", "conducted_by": "issuer", "host": "0.0.0.0", "port": "7", "admin_port": "8",
@@ -174,7 +175,7 @@ def test_every_option_of_a_server_or_a_study_reaches_it_or_is_refused(command, t
     monkeypatch.setattr(client, "Client", _Sent)
     monkeypatch.setattr("msgspec.to_builtins", lambda found: vars(found))
 
-    def told(folder, name, settings, cells, work, processes):
+    def told(folder, name, settings, cells, work, processes, *more):
         click.echo(f"{name} {settings} {len(cells)} {processes}")
         raise click.exceptions.Exit(0)
 

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from epimeter.service import errands, log_lines, published_tiles
+from epimeter.service import errands, log_lines, published_tiles, record_types
 from epimeter.service.app import create_admin, create_app
 from epimeter.service.children import Children
 from epimeter.service.issuer_folder import IssuerFolder, alone
@@ -174,6 +174,7 @@ async def _serve(
     app = create_app(settings, secrets, store, ledger, children, memory)
     if pages is not None:
         pages(app)
+    record_types.settle()
     common: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "lifespan": "on"}
     front = uvicorn.Server(
         uvicorn.Config(
