@@ -78,7 +78,7 @@ def main(systems: int, folder: str) -> None:
     watching.certified = lambda *_: {}  # there are no certificates here
     gauges.MOST_SYSTEMS = max(1, systems // 20)
     shown = gauges.Gauges()
-    settings: Any = SimpleNamespace(silence_pause=60, keep_rows_days=30)
+    settings: Any = SimpleNamespace(silence_pause=0, keep_rows_days=30)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         store = Store(f"sqlite:///{place}/looks.db")
         migrate(store)
